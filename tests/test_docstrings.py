@@ -103,6 +103,7 @@ SHOWN_BY = {
     "lz4.FrameInfo": "lz4.get_frame_info",
     "message_set.Converted": "message_set.convert",
     "message_set.Message": "message_set.read_messages",
+    "message_set.MappedPosition": "message_set.convert",
     "message_set.MessageAndOffset": "message_set.read_messages",
     "message_set.MessageReader": "message_set.read_messages",
     "record.BatchReader": "record.read_batches",

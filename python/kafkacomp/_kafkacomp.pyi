@@ -49,7 +49,7 @@ from kafkacomp.log._rewrite_work import PartitionJob
 from kafkacomp.log._verify import FileOffsets, SegmentReport, SegmentToVerify
 from kafkacomp.lz4 import FrameOptions
 from kafkacomp.message_set import MessageAndOffset
-from kafkacomp.message_set._read import Converted
+from kafkacomp.message_set._read import Converted, MappedPosition
 from kafkacomp.record import _Settings
 from kafkacomp.tiered.keys import DataKey
 
@@ -309,7 +309,7 @@ def migrate_partition(
     to_magic: int,
     first_offset: int,
     batch_bytes: int,
-    mapped: Callable[[list[tuple[int, int]]], object] | None,
+    mapped: Callable[[list[MappedPosition]], object] | None,
 ) -> RewrittenPartition: ...
 def migrate_set(
     data: Buffer, to_magic: int, initial_offset: int, first_offset: int, batch_bytes: int, max_output_size: int

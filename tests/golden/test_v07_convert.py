@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 magics = pytest.mark.parametrize("magic", [0, 1, 2])
 
 
-def by_log(data: bytes, magic: int, folder: Path, **options: Any) -> tuple[bytes, list[tuple[int, int]]]:
+def by_log(data: bytes, magic: int, folder: Path, **options: Any) -> message_set.Converted:
     """What ``log.convert`` makes of these bytes as the only file of a partition: batches and map."""
     initial = options.pop("initial_offset", 0)
     shutil.rmtree(folder, ignore_errors=True)
@@ -36,8 +36,9 @@ def by_log(data: bytes, magic: int, folder: Path, **options: Any) -> tuple[bytes
     (folder / "t-0" / f"{initial:020}.kafka").write_bytes(data)
     log.convert(folder / "t-0", folder / "out", magic, offset_map=folder / "map.csv", log_format="0.7", **options)
     with (folder / "map.csv").open(newline="") as file:
-        rows = [(int(row["position"]), int(row["offset"])) for row in csv.DictReader(file)]
-    return b"".join(path.read_bytes() for path in sorted((folder / "out").glob("*.log"))), rows
+        rows = [message_set.MappedPosition(int(row["position"]), int(row["offset"])) for row in csv.DictReader(file)]
+    data = b"".join(path.read_bytes() for path in sorted((folder / "out").glob("*.log")))
+    return message_set.Converted(data, rows)
 
 
 def outcome(work: Callable[[], object]) -> tuple[object, tuple[Any, ...] | None]:

@@ -103,7 +103,6 @@ def check_segment(
     """
     name = segment.name
     is_named = not name.startswith("<")
-    old = log_format_of(segment.source, name if is_named else None, log_format) == "0.7"
     job = SegmentToVerify(
         segment.source,
         name,
@@ -111,7 +110,7 @@ def check_segment(
         segment.base_offset,
         next_base_offset,
         may_be_truncated=not name.removesuffix(SWAP).endswith(_WHOLE),
-        is_message_set=old,
+        log_format=log_format_of(segment.source, name if is_named else None, log_format),
     )
     if is_named:
         job = replace(

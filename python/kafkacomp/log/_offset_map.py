@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
-    Mappings: TypeAlias = list[tuple[int, int]]
-    #: Called with a topic, a partition, and its mappings.
-    Take: TypeAlias = Callable[[str | None, int | None, Mappings], object]
+    from kafkacomp.message_set import MappedPosition
+
+    #: Called with a topic, a partition, and positions in it.
+    Take: TypeAlias = Callable[[str | None, int | None, list[MappedPosition]], object]
 
 #: Topic and partition, null if the folder is not named by them; a position that a consumer may have committed; and the
 #: offset of the first message from there on, to commit instead.
@@ -26,7 +27,7 @@ COLUMNS = ("topic", "partition", "position", "offset")
 
 @contextmanager
 def offset_map(path: str | os.PathLike[str] | None) -> Iterator[Take | None]:
-    """Open a ``.parquet`` or ``.csv`` file for mappings, which appears if the block ends without an error.
+    """Open a ``.parquet`` or ``.csv`` file for mapped positions, which appears if the block ends without an error.
 
     Raises:
         FileExistsError: the file exists.
@@ -51,7 +52,7 @@ def _csv(path: Path) -> Iterator[Take]:
     with path.open("x", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(COLUMNS)
-        yield lambda topic, partition, rows: out.writerows((topic, partition, *row) for row in rows)
+        yield lambda topic, partition, mapped: out.writerows((topic, partition, *each) for each in mapped)
 
 
 @contextmanager
@@ -64,10 +65,10 @@ def _parquet(path: Path) -> Iterator[Take]:
     )
     with parquet.ParquetWriter(path, schema, compression="zstd") as out:
 
-        def take(topic: str | None, partition: int | None, rows: Mappings) -> None:
-            if rows:
-                positions, offsets = zip(*rows, strict=True)
-                columns: list[Any] = [[topic] * len(rows), [partition] * len(rows), positions, offsets]
+        def take(topic: str | None, partition: int | None, mapped: list[MappedPosition]) -> None:
+            if mapped:
+                positions, offsets = zip(*mapped, strict=True)
+                columns: list[Any] = [[topic] * len(mapped), [partition] * len(mapped), positions, offsets]
                 arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
                 out.write_batch(pa.record_batch(arrays, schema=schema))
 

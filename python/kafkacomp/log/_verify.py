@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from kafkacomp._entries import LeaderEpochEntry
     from kafkacomp._kafkacomp import Overlap
+    from kafkacomp._log_format import LogFormat
 
 
 class CodecCounts(NamedTuple):
@@ -76,8 +77,8 @@ class SegmentToVerify:
     next_base_offset: int | None
     #: Whether its end may be truncated.
     may_be_truncated: bool
-    #: Whether it is of Kafka 0.7.
-    is_message_set: bool
+    #: ``0.7`` or ``0.8+``.
+    log_format: LogFormat
     #: The partition's leader epoch checkpoint.
     leader_epochs: list[LeaderEpochEntry] = field(default_factory=list)
     #: The content of ``.index``.

@@ -27,14 +27,22 @@ class MessageAndOffset(NamedTuple):
     offset: int
 
 
+class MappedPosition(NamedTuple):
+    """A position in a log of Kafka 0.7 that a consumer may have committed, and the offset to commit instead."""
+
+    #: The byte position.
+    position: int
+    #: The offset of the first message from there on.
+    offset: int
+
+
 class Converted(NamedTuple):
     """A message set in a later format."""
 
     #: The batches end to end.
     data: bytes
-    #: Positions that a consumer may have committed, each with the offset of the first message from there on: the starts
-    #: of top-level messages, and the end of the set.
-    offset_map: list[tuple[int, int]]
+    #: The starts of top-level messages and the end of the set, with the offsets that replace them.
+    offset_map: list[MappedPosition]
 
 
 def read_messages(

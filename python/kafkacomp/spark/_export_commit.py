@@ -1,4 +1,4 @@
-"""Commit the Parquet files of an export's tasks, all or none; docs/design/spark-write.md describes the protocol.
+"""Commit the Parquet files of an export's tasks, all or none; docs/design/spark-export.md describes the protocol.
 
 ::
 

@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use kafkacomp_core::log::maintain::migrate::Migrator;
+use kafkacomp_core::log::maintain::migrate::{MappedPosition, Migrator};
 use kafkacomp_core::message_set::{Entries, MessageSetReader};
 use kafkacomp_core::record::{Batches, ConvertOptions, RecordReader, convert};
 use libfuzzer_sys::fuzz_target;
@@ -30,16 +30,16 @@ fuzz_target!(|data: &[u8]| {
 
 /// A set that is carried over keeps its payloads, at offsets without gaps, to which its positions lead.
 fn carry_over(data: &[u8], to_magic: i8) {
-    let Ok((batches, mappings)) = Migrator::new(to_magic, 0, BATCH_BYTES, LIMIT).set(data, 0) else { return };
+    let Ok((batches, mapped)) = Migrator::new(to_magic, 0, BATCH_BYTES, LIMIT).set(data, 0) else { return };
     let (mut reader, mut payloads, mut leads) = (MessageSetReader::new(LIMIT), Vec::new(), Vec::new());
     let mut entries = Entries::new(data);
     for entry in &mut entries {
         let Ok(entry) = entry else { unreachable!("a corrupt entry was carried over") };
-        leads.push((entry.position as i64, payloads.len() as i64));
+        leads.push(MappedPosition { position: entry.position as i64, offset: payloads.len() as i64 });
         payloads.extend(reader.unwrap(&entry).messages().map(|(message, _)| message.payload().to_vec()));
     }
-    leads.push((entries.position() as i64, payloads.len() as i64));
-    assert_eq!(mappings, leads);
+    leads.push(MappedPosition { position: entries.position() as i64, offset: payloads.len() as i64 });
+    assert_eq!(mapped, leads);
     let (mut reader, mut payloads) = (RecordReader::new(GROWTH * LIMIT), payloads.into_iter().zip(0_i64..));
     for batch in Batches::new(&batches, 0) {
         let Ok(batch) = batch else { unreachable!("a batch that was written cannot be framed") };

@@ -1,4 +1,4 @@
-//! Any bytes as each of the files that stand beside a segment: parsed or refused, and every entry read.
+//! Any bytes as each of the files next to a segment: parsed or refused, and every entry read.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The decoder of small gzip members beside the libraries that it replaces, without the CRC, which would hide a wrong
+//! The decoder of small gzip members compared with the libraries that it replaces, without the CRC, which would hide a wrong
 //! byte: what it accepts, they accept with the same bytes.
 //!
 //! Input: a byte that picks where the deflate stream comes from; two for the size of its content, or for where it is

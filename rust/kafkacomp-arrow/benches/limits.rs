@@ -1,4 +1,4 @@
-//! Scans of segments beside what bounds them, on the same bytes and in turn: `limit` verifies the checksum of each batch and
+//! Scans of segments compared with what bounds them, on the same bytes and in turn: `limit` verifies the checksum of each batch and
 //! decompresses it with the codec's library, `limit_copy` copies the decompressed bytes once more; `views` and `binary` are
 //! scans of all default columns; `processes` are two processes with a scan of one thread each at the same time.
 //! Prints a line of JSON for each segment: ns a record, the median of all rounds and the fastest pass, and the medians of the ratios of

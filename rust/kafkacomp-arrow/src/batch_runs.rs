@@ -66,7 +66,7 @@ impl BatchRuns {
             producer_epoch: RunColumn::new(),
             is_transactional: RunColumn::new(),
             is_control: RunColumn::new(),
-            names: kafkacomp_core::CompressionType::ALL.map(|kind| Arc::from(kind.name())),
+            names: kafkacomp_core::CompressionType::ALL.map(|each| Arc::from(each.name())),
         }
     }
 

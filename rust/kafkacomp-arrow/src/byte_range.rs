@@ -3,6 +3,7 @@
 //! The offset index gives the position of a batch before the range; from there, headers lead to the first batch of the range.
 //! Records before the range are not read.
 
+use std::fmt;
 use std::sync::Arc;
 
 use kafkacomp_core::log::index::offset::OffsetIndex;
@@ -47,10 +48,10 @@ pub fn read_range(segment: &Segment, begin: u64, end: u64, options: &ScanOptions
     };
     let (mut bytes, mut is_truncated) = (Vec::new(), false);
     opened.read_on(&mut bytes, position, end)?;
-    let whole = opened.framed(&bytes)?;
-    let framed = position.saturating_add(whole as u64);
-    if framed < end {
-        match opened.end_of(framed)? {
+    let whole = opened.complete(&bytes)?;
+    let complete_end = position.saturating_add(whole as u64);
+    if complete_end < end {
+        match opened.end_of(complete_end)? {
             Some(end) if end <= opened.length => opened.read_on(&mut bytes, position, end)?,
             Some(_) => {
                 is_truncated = true;
@@ -86,6 +87,15 @@ pub enum MessageFormat {
     MessageSet,
     /// Those since Kafka 0.8.
     Magic(i8),
+}
+
+impl fmt::Display for MessageFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MessageSet => f.write_str(LogFormat::MessageSet.name()),
+            Self::Magic(magic) => write!(f, "{magic}"),
+        }
+    }
 }
 
 struct Opened<'s> {
@@ -171,7 +181,7 @@ impl<'s> Opened<'s> {
     }
 
     /// The length of the complete batches or messages at the start of `bytes`.
-    fn framed(&self, bytes: &[u8]) -> Result<usize, ScanError> {
+    fn complete(&self, bytes: &[u8]) -> Result<usize, ScanError> {
         if self.log_format == LogFormat::MessageSet {
             return Ok(Entries::unverified(bytes).map_while(Result::ok).last().map_or(0, |entry| entry.end));
         }

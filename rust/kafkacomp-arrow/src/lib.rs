@@ -23,6 +23,7 @@ pub mod files;
 mod headers_column;
 mod in_order;
 mod indexed;
+pub mod json_lines;
 mod known_headers;
 mod leader_epochs;
 pub mod log_format;

@@ -34,6 +34,17 @@ pub enum OnError {
     Skip,
 }
 
+/// The unit of timestamps with this name: `s`, `ms`, `us` or `ns`; `None` for any other, such as `int64`.
+pub fn time_unit(name: &str) -> Option<TimeUnit> {
+    match name {
+        "s" => Some(TimeUnit::Second),
+        "ms" => Some(TimeUnit::Millisecond),
+        "us" => Some(TimeUnit::Microsecond),
+        "ns" => Some(TimeUnit::Nanosecond),
+        _ => None,
+    }
+}
+
 /// The options of a scan; bounds of offsets belong to a [`Partition`].
 #[derive(Debug, Clone)]
 pub struct ScanOptions {
@@ -184,6 +195,15 @@ pub struct Partition {
     pub checkpoints: Checkpoints,
     /// What would decide between segments with different records at the same offset, for the message of the error.
     pub deciding: Option<Arc<str>>,
+}
+
+impl Partition {
+    /// Only the offsets from `start_offset` to `end_offset`, exclusive; earlier bounds stay.
+    #[must_use]
+    pub fn between(self, start_offset: Option<i64>, end_offset: Option<i64>) -> Self {
+        let end_offset = [self.end_offset, end_offset].into_iter().flatten().min();
+        Self { start_offset: self.start_offset.max(start_offset), end_offset, ..self }
+    }
 }
 
 /// The offsets of a partition in the checkpoint files of a log directory, if they have it.

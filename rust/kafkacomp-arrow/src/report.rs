@@ -1,6 +1,7 @@
 //! The report of a scan: counts, skipped bytes, missing offsets and warnings; and its errors.
 
 use std::any::Any;
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 
@@ -28,6 +29,13 @@ pub struct SkippedRange {
     pub first_offset: Option<i64>,
     /// The last offset that is missing because of it.
     pub last_offset: Option<i64>,
+}
+
+impl fmt::Display for SkippedRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { position, length, reason, message, .. } = self;
+        write!(f, "{length} bytes at byte {position} left out: {}: {message}", reason.name())
+    }
 }
 
 impl SkippedRange {
@@ -85,6 +93,13 @@ pub struct ScanReport {
 const MAX_GAP_WARNINGS: usize = 100;
 
 impl ScanReport {
+    /// What a log of the scan should say next: the warnings after the first `logged` ones and, once the scan `has_ended` and they
+    /// are in the order of the files, the skipped ranges.
+    pub fn log_messages(&self, logged: usize, has_ended: bool) -> Vec<String> {
+        let skipped = self.skipped.iter().filter(|_| has_ended).map(ToString::to_string);
+        self.warnings.iter().skip(logged).cloned().chain(skipped).collect()
+    }
+
     /// Ends the report: sorts the findings of the threads, and warns of gaps.
     pub(crate) fn complete(&mut self) {
         if std::mem::replace(&mut self.is_complete, true) {
@@ -262,6 +277,11 @@ impl ScanError {
         Self::Panicked { segment: Arc::clone(segment), message: text.unwrap_or_else(|| "panic".to_owned()) }
     }
 
+    /// Whether the error is about the content or the storage of one segment, so that others may be read.
+    pub fn is_about_segment(&self) -> bool {
+        self.category() != Category::Resource
+    }
+
     /// The category: what a reader of the log may do after the error.
     pub fn category(&self) -> Category {
         match self {
@@ -324,8 +344,8 @@ impl ScanError {
     }
 }
 
-impl std::fmt::Display for ScanError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for ScanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message())
     }
 }

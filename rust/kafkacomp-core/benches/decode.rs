@@ -1,4 +1,4 @@
-//! Decoding of flight-like JSON, ours beside the bare codec on the same compressed bytes and a buffer of the
+//! Decoding of flight-like JSON, ours and the bare codec on the same compressed bytes and a buffer of the
 //! right size: what the framing, the caps and the checks cost.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark; criterion's macros make public functions")]

@@ -1,4 +1,4 @@
-//! Encoding of flight-like JSON, ours beside the bare codec with a kept context and a buffer that is large enough:
+//! Encoding of flight-like JSON, ours and the bare codec with a kept context and a buffer that is large enough:
 //! what the framing costs.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark; criterion's macros make public functions")]

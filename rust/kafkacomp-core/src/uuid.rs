@@ -40,6 +40,11 @@ impl Uuid {
         }
         Some(Self(id))
     }
+
+    /// Parses the id of a topic; `None` if it is invalid or [`ZERO`](Self::ZERO), which no topic has.
+    pub fn parse_topic_id(text: &str) -> Option<Self> {
+        Self::parse(text).filter(|id| *id != Self::ZERO)
+    }
 }
 
 impl fmt::Display for Uuid {

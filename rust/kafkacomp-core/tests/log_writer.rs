@@ -1,4 +1,4 @@
-//! Partition folders written from batches, beside those that brokers left.
+//! Partition folders written from batches, compared with those that brokers left.
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
@@ -55,7 +55,7 @@ fn without_zero_tail(mut data: Vec<u8>, entry: usize) -> Vec<u8> {
 const RESTARTED: [&str; 5] = ["cluster-metadata", "restarts", "transaction-state", "txn-open", "txn-zstd"];
 
 #[test]
-fn what_a_broker_left_beside_its_segments_is_written_anew() {
+fn side_files_of_a_broker_are_rebuilt() {
     let scratch = scratch("golden");
     let mut compared = 0;
     for (index, source) in partitions().iter().enumerate() {

@@ -173,7 +173,7 @@ fn a_log_of_kafka_0_7_gets_offsets_of_its_own() {
     let mut mappings = Vec::new();
     let options = MigrateOptions { to_magic: 2, first_offset: 5, batch_bytes: 1 << 14 };
     let done = work.migrate(options, &mut |found, _| {
-        mappings.extend_from_slice(found);
+        mappings.extend(found.iter().map(|each| (each.position, each.offset)));
         onwards(0)
     });
     let ControlFlow::Continue((report, findings)) = done.unwrap();

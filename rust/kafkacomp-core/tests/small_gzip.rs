@@ -1,4 +1,4 @@
-//! Small gzip members, which have a decoder of their own: beside zlib-rs, with encoders of two libraries, and with
+//! Small gzip members, which have a decoder of their own: compared with zlib-rs, with encoders of two libraries, and with
 //! corruption at every bit.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test")]

@@ -1,4 +1,4 @@
-//! Raw blocks of snappy, element by element, beside another reader of them: the same verdict and the same content.
+//! Raw blocks of snappy, element by element, compared with another reader of them: the same verdict and the same content.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 

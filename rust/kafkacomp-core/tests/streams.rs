@@ -1,4 +1,4 @@
-//! The streaming encoders and decoders beside the one-shots, over random data in random pieces.
+//! The streaming encoders and decoders compared with the one-shots, over random data in random pieces.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 

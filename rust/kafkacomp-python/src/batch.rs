@@ -3,9 +3,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use kafkacomp_core::CompressionType;
 use kafkacomp_core::memory;
-use kafkacomp_core::record::reader::stored_records;
+use kafkacomp_core::record::reader::records_as_stored;
 use kafkacomp_core::record::{Batches, RecordBatch, RecordReader, Tail};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -62,13 +61,13 @@ impl BatchReader {
         }
         let rest = &self.data[self.position..];
         let mut batches = Batches::new(rest, self.origin.saturating_add(self.position as u64));
-        let Some(framed) = batches.next() else {
+        let Some(next) = batches.next() else {
             self.finished = true;
             self.tail = batches.tail();
             return Ok(None);
         };
         let verify = self.verify_crc;
-        let checked = framed.and_then(|batch| {
+        let checked = next.and_then(|batch| {
             if verify {
                 py.detach(|| batch.ensure_valid())?;
             }
@@ -182,12 +181,7 @@ impl Batch {
     #[getter]
     fn stored_records<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let batch = self.view(py)?;
-        let is_plain = batch.compression_type().is_ok_and(|kind| kind == CompressionType::None);
-        if batch.magic() < 2 && is_plain {
-            return bytes(py, batch.data());
-        }
-        let (_, stored) = stored_records(&batch).map_err(|error| to_py(py, &error, None))?;
-        bytes(py, stored)
+        bytes(py, records_as_stored(&batch).map_err(|error| to_py(py, &error, None))?)
     }
 
     #[getter]
@@ -219,8 +213,8 @@ impl Batch {
 
     #[getter]
     fn compression_type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let kind = self.view(py)?.compression_type().map_err(|error| to_py(py, &error, None))?;
-        compression_type(py, kind)
+        let found = self.view(py)?.compression_type().map_err(|error| to_py(py, &error, None))?;
+        compression_type(py, found)
     }
 
     #[getter]

@@ -1,10 +1,10 @@
 //! The settings of a batch, as Python passes them.
 
-use kafkacomp_core::record::{BatchSettings, TimestampType};
+use kafkacomp_core::record::BatchSettings;
 use pyo3::prelude::*;
 
-use crate::codec::kind;
 use crate::encode::{Level, compression};
+use crate::enums::{compression_type_for_id, timestamp_type_for_id};
 
 /// `kafkacomp.record._Settings`, which has checked its fields.
 #[derive(FromPyObject)]
@@ -33,12 +33,8 @@ impl Settings {
     pub fn settings(self) -> PyResult<BatchSettings> {
         Ok(BatchSettings {
             magic: self.magic,
-            compression: compression(kind(self.compression_type)?, self.level)?,
-            timestamp_type: match self.timestamp_type {
-                0 => TimestampType::CreateTime,
-                1 => TimestampType::LogAppendTime,
-                _ => TimestampType::NoTimestampType,
-            },
+            compression: compression(compression_type_for_id(self.compression_type)?, self.level)?,
+            timestamp_type: timestamp_type_for_id(self.timestamp_type)?,
             base_offset: self.base_offset,
             log_append_time: self.log_append_time,
             producer_id: self.producer_id,

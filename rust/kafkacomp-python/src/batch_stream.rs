@@ -112,20 +112,15 @@ impl BatchStream {
             if let Some(batch) = self.next_of_chunk(py)? {
                 return Ok(Some(batch));
             }
-            let error = match std::mem::replace(&mut self.end, ChunkEnd::End) {
-                ChunkEnd::More => {
-                    self.read(py, &source).inspect_err(|_| self.source = None)?;
-                    continue;
+            let ended = std::mem::replace(&mut self.end, ChunkEnd::End);
+            self.partial_bytes = self.chunks.partial_bytes(&ended);
+            match ended.has_more(self.may_be_truncated) {
+                Ok(true) => self.read(py, &source).inspect_err(|_| self.source = None)?,
+                ended => {
+                    self.source = None;
+                    return ended.map(|_| None).map_err(|error| to_py(py, &error, Some(&self.name)));
                 }
-                ChunkEnd::End => None,
-                ChunkEnd::Truncated(error) => {
-                    self.partial_bytes = self.chunks.end().saturating_sub(self.chunks.position());
-                    (!self.may_be_truncated).then_some(error)
-                }
-                ChunkEnd::Corrupt(error) => Some(error),
-            };
-            self.source = None;
-            return error.map_or(Ok(None), |error| Err(to_py(py, &error, Some(&self.name))));
+            }
         }
     }
 

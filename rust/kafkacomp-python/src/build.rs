@@ -12,11 +12,12 @@ use pyo3::types::PyBytes;
 
 use crate::batch_settings::Settings;
 use crate::bytes::bytes;
-use crate::codec::kind;
-use crate::error::{arrow_build_to_py, build_to_py, to_py};
-use crate::input::bytes_like;
+use crate::enums::compression_type_for_id;
+use crate::error::{build_to_py, to_py};
+use crate::input::detached;
 use crate::record_fields::{Int64, Row};
-use crate::rows::{Rows, rows_to_py};
+use crate::rows::Rows;
+use crate::write::write_to_py;
 
 thread_local! {
     static BATCHES: RefCell<Batches> = RefCell::default();
@@ -29,27 +30,17 @@ struct Batches {
     out: Vec<u8>,
 }
 
-impl Batches {
-    fn build(&mut self, rows: Rows, settings: BatchSettings) -> PyResult<()> {
-        let Self { batcher, out } = self;
-        out.clear();
-        batcher.reset(settings).map_err(arrow_build_to_py)?;
-        for rows in rows {
-            batcher.push(&rows.map_err(rows_to_py)?, out).map_err(arrow_build_to_py)?;
-        }
-        batcher.finish(out).map_err(arrow_build_to_py)
-    }
-}
-
 /// All rows as batches that keep to the settings' write limit.
 #[pyfunction]
 pub fn build_batches(py: Python<'_>, rows: Rows, settings: Settings) -> PyResult<Bound<'_, PyBytes>> {
     let settings = settings.settings()?;
     let (built, mut kept) = py.detach(|| {
         let mut kept = BATCHES.take();
-        (kept.build(rows, settings), kept)
+        let Batches { batcher, out } = &mut kept;
+        out.clear();
+        (batcher.build(rows, settings, out), kept)
     });
-    let result = built.and_then(|()| bytes(py, &kept.out));
+    let result = built.map_err(|error| write_to_py(py, error)).and_then(|()| bytes(py, &kept.out));
     if kept.out.capacity() > MAX_POOLED_BUFFER {
         kept.out = Vec::new();
     }
@@ -67,7 +58,11 @@ pub fn estimate_batch_size_upper_bound(
     headers: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<u64> {
     let row = Row::of(value, key, headers)?;
-    let settings = BatchSettings { magic, compression: Compression::of(kind(compression_type)?), ..Default::default() };
+    let settings = BatchSettings {
+        magic,
+        compression: Compression::of(compression_type_for_id(compression_type)?),
+        ..Default::default()
+    };
     settings.check().map_err(|fault| build_to_py(value.py(), fault))?;
     Ok(estimate_size_upper_bound(&settings, row.key.get(), row.value.get(), row.headers.as_headers()))
 }
@@ -82,9 +77,7 @@ pub fn convert<'py>(
     batch_bytes: i32,
     max_output_size: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let py = data.py();
-    let data = bytes_like(data)?;
     let options = ConvertOptions { to_magic, first_offset: first_offset.0, upgrade, batch_bytes, max_output_size };
-    let converted = py.detach(|| record::convert(&data, options)).map_err(|error| to_py(py, &error, None))?;
-    bytes(py, &converted)
+    let converted = detached(data, |data| record::convert(data, options))?;
+    bytes(data.py(), &converted.map_err(|error| to_py(data.py(), &error, None))?)
 }

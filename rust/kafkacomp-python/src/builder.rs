@@ -2,9 +2,8 @@
 
 use std::sync::MutexGuard;
 
-use kafkacomp_arrow::build::RecordColumns;
-use kafkacomp_core::memory;
-use kafkacomp_core::record::{BuildFault, ControlRecordType, HeadersBuffer, RecordBatchBuilder};
+use kafkacomp_arrow::build::RowAppender;
+use kafkacomp_core::record::{BuildFault, ControlRecordType, RecordBatchBuilder};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -105,20 +104,15 @@ impl Builder {
     /// Appends rows of Arrow columns while there is room; how many.
     fn append_arrow(&self, py: Python<'_>, rows: Rows) -> PyResult<usize> {
         py.detach(|| {
-            let mut headers = HeadersBuffer::new();
-            let mut appended = 0_usize;
+            let mut appender = RowAppender::default();
             for rows in rows {
+                // The reader may be code of the caller's, so it runs without the lock.
                 let rows = rows.map_err(rows_to_py)?;
-                let builder = &mut self.0.lock()?.builder;
-                let columns = RecordColumns::new(&rows).map_err(arrow_build_to_py)?;
-                let taken = columns.append(0..columns.len(), builder, &mut headers);
-                let taken = taken.map_err(|error| arrow_build_to_py(error.later(appended)))?;
-                appended = appended.saturating_add(taken);
-                if taken < columns.len() {
+                if appender.push(&rows, &mut self.0.lock()?.builder).map_err(arrow_build_to_py)?.is_break() {
                     break;
                 }
             }
-            Ok(appended)
+            Ok(appender.appended())
         })
     }
 
@@ -127,16 +121,8 @@ impl Builder {
         if let Some(built) = &self.lock(py)?.built {
             return Ok(built.clone_ref(py));
         }
-        let mut out = Vec::new();
-        let built = py.detach(|| {
-            let builder = &mut self.0.lock()?.builder;
-            // An estimate above the size without compression is worth no memory: Kafka lets a caller set any ratio.
-            let expected = builder.estimated_size_in_bytes().min(builder.uncompressed_bytes_written());
-            let reserved = memory::reserve_exact(&mut out, expected).map_err(From::from);
-            PyResult::Ok(reserved.and_then(|()| builder.build(&mut out).map(drop)))
-        });
-        built?.map_err(|fault| build_to_py(py, fault))?;
-        let built = bytes(py, &out)?.unbind();
+        let built = py.detach(|| PyResult::Ok(self.0.lock()?.builder.build_bytes()))?;
+        let built = bytes(py, &built.map_err(|fault| build_to_py(py, fault))?)?.unbind();
         self.lock(py)?.built = Some(built.clone_ref(py));
         Ok(built)
     }
@@ -161,9 +147,6 @@ impl Builder {
         is_transactional: bool,
     ) -> PyResult<()> {
         self.change(py, |builder, _| {
-            if builder.is_closed() {
-                return Err(BuildFault::Closed);
-            }
             builder.set_producer_state(producer_id.0, producer_epoch, base_sequence, is_transactional)
         })
     }
@@ -177,7 +160,7 @@ impl Builder {
         is_transactional: bool,
     ) -> PyResult<()> {
         self.change(py, |builder, _| {
-            builder.set_producer_state(producer_id.0, producer_epoch, base_sequence, is_transactional)
+            builder.reopen_and_rewrite_producer_state(producer_id.0, producer_epoch, base_sequence, is_transactional)
         })?;
         self.lock(py)?.built = None;
         Ok(())
@@ -199,10 +182,10 @@ impl Builder {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let builder = &self.lock(py)?.builder;
         let settings = builder.settings();
-        let (kind, records) = (settings.compression.compression_type().name(), builder.records_count());
+        let (compression_type, records) = (settings.compression.compression_type().name(), builder.records_count());
         let (magic, base_offset) = (settings.magic, settings.base_offset);
         Ok(format!(
-            "RecordBatchBuilder(magic={magic}, compression_type='{kind}', base_offset={base_offset}, records_count={records})"
+            "RecordBatchBuilder(magic={magic}, compression_type='{compression_type}', base_offset={base_offset}, records_count={records})"
         ))
     }
 
@@ -217,8 +200,7 @@ impl Builder {
 
     #[getter]
     fn compression_type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let kind = self.lock(py)?.builder.settings().compression.compression_type();
-        compression_type(py, kind)
+        compression_type(py, self.lock(py)?.builder.settings().compression.compression_type())
     }
 
     #[getter]

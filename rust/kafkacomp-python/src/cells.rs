@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::{ArrowError, Field, TimeUnit};
-use arrow_select::concat::concat;
-use kafkacomp_arrow::Column;
+use arrow_schema::Field;
 use kafkacomp_arrow::cells::{self, CompressOptions, DecompressOptions, OnBadCell, Parameter, ParseOptions};
+use kafkacomp_arrow::{Column, options};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
@@ -14,7 +13,7 @@ use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
 use pyo3_arrow::input::AnyArray;
 
-use crate::codec::kind;
+use crate::enums::compression_type_for_id;
 use crate::error::cell_to_py;
 use crate::process::Inside;
 
@@ -61,15 +60,8 @@ impl FromPyObject<'_, '_> for Whole {
             AnyArray::Array(array) => return Ok(Self(array.into_inner().0)),
             stream @ AnyArray::Stream(_) => stream.into_chunked_array()?.into_inner(),
         };
-        let wrong = |error: ArrowError| PyValueError::new_err(error.to_string());
-        Ok(Self(match chunks.as_slice() {
-            [] => arrow_array::new_empty_array(field.data_type()),
-            [one] => Arc::clone(one),
-            several => {
-                let several: Vec<&dyn Array> = several.iter().map(AsRef::as_ref).collect();
-                value.py().detach(|| concat(&several)).map_err(wrong)?
-            }
-        }))
+        let whole = value.py().detach(|| cells::concatenate(&chunks, field.data_type()));
+        Ok(Self(whole.map_err(|error| PyValueError::new_err(error.to_string()))?))
     }
 }
 
@@ -92,7 +84,7 @@ impl Argument {
 
     fn compression_type(&self) -> PyResult<Parameter<'_, kafkacomp_core::CompressionType>> {
         // A number that does not fit into a byte is not an id.
-        self.parameter(|id| kind(id.and_then(|id| u8::try_from(id).ok()).unwrap_or(u8::MAX)))
+        self.parameter(|id| compression_type_for_id(id.and_then(|id| u8::try_from(id).ok()).unwrap_or(u8::MAX)))
     }
 
     fn magic(&self) -> PyResult<Parameter<'_, Option<i8>>> {
@@ -165,7 +157,7 @@ pub fn parse_cells(
 ) -> PyResult<ArrowArray> {
     let options = ParseOptions {
         columns: fields.columns.iter().map(|name| column(name)).collect::<PyResult<_>>()?,
-        timestamp_unit: time_unit(&fields.timestamp_unit),
+        timestamp_unit: options::time_unit(&fields.timestamp_unit),
         include_control: fields.include_control,
         verify_crc: fields.verify_crc,
         on_bad_cell: on_bad_cell(bad_is_null),
@@ -180,15 +172,4 @@ pub fn parse_cells(
 /// `ValueError` without one.
 pub fn column(name: &str) -> PyResult<Column> {
     Column::for_name(name).ok_or_else(|| PyValueError::new_err(format!("unknown column {name:?}")))
-}
-
-/// The unit with this name; milliseconds for any other.
-pub fn time_unit(name: &str) -> Option<TimeUnit> {
-    match name {
-        "s" => Some(TimeUnit::Second),
-        "us" => Some(TimeUnit::Microsecond),
-        "ns" => Some(TimeUnit::Nanosecond),
-        "ms" => Some(TimeUnit::Millisecond),
-        _ => None,
-    }
 }

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMemoryView, PySlice};
 
 use crate::bytes::bytes;
+use crate::enums::compression_type_for_id;
 use crate::error::codec_to_py;
 use crate::input::bytes_like;
 use crate::scratch::with_output;
@@ -35,15 +36,7 @@ fn decoded<R>(
     })
 }
 
-/// The compression type with this id.
-///
-/// # Errors
-/// `ValueError` for an id that Kafka does not have.
-pub fn kind(id: u8) -> PyResult<CompressionType> {
-    CompressionType::for_id(id).ok_or_else(|| PyValueError::new_err(format!("invalid compression type id {id}")))
-}
-
-/// How a reader that goes by the specification reads, with this check of LZ4's header checksum.
+/// The options of a decoder that follows the codec's specification, with this check of LZ4's header checksum.
 ///
 /// # Errors
 /// `ValueError` for an unknown name of a check.
@@ -70,7 +63,7 @@ pub fn decompress<'py>(
     checksum: &str,
     max_output_size: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let (compression_type, options) = (kind(compression_type)?, specification(checksum)?);
+    let (compression_type, options) = (compression_type_for_id(compression_type)?, specification(checksum)?);
     decoded(data, compression_type, options, max_output_size, |content| bytes(data.py(), content))
 }
 
@@ -83,7 +76,7 @@ pub fn decompress_into(
     checksum: &str,
 ) -> PyResult<usize> {
     let py = data.py();
-    let (compression_type, options) = (kind(compression_type)?, specification(checksum)?);
+    let (compression_type, options) = (compression_type_for_id(compression_type)?, specification(checksum)?);
     // The view holds the buffer's size while the GIL is free.
     let view = PyMemoryView::from(out)?.call_method1("cast", ("B",))?;
     if view.getattr("readonly")?.extract()? {
@@ -104,7 +97,8 @@ pub fn decompress_record_set<'py>(
     magic: i8,
     max_output_size: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let (compression_type, options) = (kind(compression_type)?, decode_options(magic, Strictness::Tolerant));
+    let (compression_type, options) =
+        (compression_type_for_id(compression_type)?, decode_options(magic, Strictness::Tolerant));
     decoded(data, compression_type, options, max_output_size, |content| bytes(data.py(), content))
 }
 

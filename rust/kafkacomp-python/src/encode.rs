@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes};
 
 use crate::bytes::bytes;
-use crate::codec::kind;
+use crate::enums::compression_type_for_id;
 use crate::error::codec_to_py;
 use crate::input::bytes_like;
 
@@ -97,7 +97,7 @@ fn compressed<'py>(
     result
 }
 
-/// As Kafka's stream of this type and magic frames it.
+/// Compresses data in the framing of Kafka's stream for this type and magic.
 #[pyfunction]
 pub fn compress<'py>(
     data: &Bound<'py, PyAny>,
@@ -105,7 +105,7 @@ pub fn compress<'py>(
     level: Option<Level>,
     magic: i8,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let compression = compression(kind(compression_type)?, level)?;
+    let compression = compression(compression_type_for_id(compression_type)?, level)?;
     compressed(data, |data, out| compress_as_kafka(compression, written_header_checksum(magic), data, out))
 }
 

@@ -1,7 +1,8 @@
-//! Members of the package's enums.
+//! Members of the package's enums, to and from the core's.
 
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::record::TimestampType;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::value::PackageClass;
@@ -23,4 +24,20 @@ pub fn compression_type(py: Python<'_>, compression_type: CompressionType) -> Py
 /// Only those of the import.
 pub fn timestamp_type(py: Python<'_>, timestamp_type: TimestampType) -> PyResult<Bound<'_, PyAny>> {
     TIMESTAMP_TYPE.make(py, (timestamp_type as i8,))
+}
+
+/// The compression type with this id.
+///
+/// # Errors
+/// `ValueError` for an id that Kafka does not have.
+pub fn compression_type_for_id(id: u8) -> PyResult<CompressionType> {
+    CompressionType::for_id(id).ok_or_else(|| PyValueError::new_err(format!("invalid compression type id {id}")))
+}
+
+/// The timestamp type with this id.
+///
+/// # Errors
+/// `ValueError` for an id that Kafka does not have.
+pub fn timestamp_type_for_id(id: i8) -> PyResult<TimestampType> {
+    TimestampType::for_id(id).ok_or_else(|| PyValueError::new_err(format!("invalid timestamp type id {id}")))
 }

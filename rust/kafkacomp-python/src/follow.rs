@@ -14,7 +14,7 @@ use crate::plan::aborted_ranges;
 use crate::process::Owner;
 use crate::segment::{SegmentFields, segment};
 
-/// Follows a partition's log: what was appended since the last look, by batch headers.
+/// Follows a partition's log: reads the headers of the batches that were appended since the last call.
 #[pyclass(module = "kafkacomp", frozen)]
 pub struct LogFollower {
     follower: Mutex<Follower>,
@@ -40,7 +40,7 @@ impl LogFollower {
         Self { follower: Mutex::new(Follower::new(transactions)), owner: Owner::current() }
     }
 
-    /// Looks at a segment: the one of the last look, or if `is_new` another one from its start.
+    /// Follows a segment: the one of the last call, or if `is_new` another one from its start. Returns why it ended.
     fn follow(&self, py: Python<'_>, source: SegmentFields<'_>, is_new: bool, skip: bool) -> PyResult<&'static str> {
         self.owner.check("follower")?;
         let raised = Raised::default();
@@ -54,11 +54,8 @@ impl LogFollower {
             follower.follow(source.as_ref(), skip)
         });
         match raised.or(py, found.map_err(|error| read_to_py(py, &segment.name, error)))? {
-            FollowEnd::End => Ok("end"),
-            FollowEnd::Truncated => Ok("truncated"),
-            FollowEnd::Shrunk => Ok("shrunk"),
-            FollowEnd::Corrupt(_) if skip => Ok("corrupt"),
-            FollowEnd::Corrupt(error) => Err(to_py(py, &error, Some(&segment.name))),
+            FollowEnd::Corrupt(error) if !skip => Err(to_py(py, &error, Some(&segment.name))),
+            end => Ok(end.name()),
         }
     }
 

@@ -15,3 +15,12 @@ pub fn bytes_like(data: &Bound<'_, PyAny>) -> PyResult<PyBackedBytes> {
     let copied = PyMemoryView::from(data)?.call_method0("tobytes")?.cast_into::<PyBytes>()?;
     Ok(PyBackedBytes::from(copied))
 }
+
+/// What `work` returns on bytes-like data with the GIL free.
+///
+/// # Errors
+/// `TypeError` for what is not bytes-like.
+pub fn detached<R: Send>(data: &Bound<'_, PyAny>, work: impl FnOnce(&[u8]) -> R + Send) -> PyResult<R> {
+    let bytes = bytes_like(data)?;
+    Ok(data.py().detach(|| work(&bytes)))
+}

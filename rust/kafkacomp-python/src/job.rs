@@ -17,8 +17,8 @@ use pyo3::types::PyTuple;
 
 use crate::error::{CorruptRecordError, log_to_py};
 use crate::file_object::Raised;
-use crate::gil::call;
 use crate::interrupt::interruptible;
+use crate::progress::Progress;
 use crate::results;
 use crate::segment::{PartitionFields, partition};
 use crate::value::PackageClass;
@@ -68,7 +68,7 @@ pub struct Work {
     pub job: PartitionJob,
     topic: Option<Arc<str>>,
     partition: Option<i32>,
-    progress: Option<Py<PyAny>>,
+    progress: Progress,
     raised: Raised,
 }
 
@@ -97,16 +97,12 @@ impl Work {
             segment_bytes: fields.segment_bytes,
             max_output_size: fields.max_output_size,
         };
-        Ok(Self { job, topic, partition, progress: fields.progress, raised })
+        Ok(Self { job, topic, partition, progress: Progress::new(fields.progress), raised })
     }
 
     /// Calls the caller's `progress(bytes_done)`. Its exception, or that of a signal's handler, ends the work.
     pub fn report(&self, done: u64) -> ControlFlow<PyErr> {
-        let reported = Python::attach(|py| {
-            py.check_signals()?;
-            self.progress.as_ref().map_or(Ok(()), |progress| call(progress.bind(py), (done,)).map(drop))
-        });
-        reported.map_or_else(ControlFlow::Break, ControlFlow::Continue)
+        self.progress.report(done)
     }
 
     /// What `work` returns with the GIL free.

@@ -29,6 +29,7 @@ mod migrate;
 mod naming;
 mod plan;
 mod process;
+mod progress;
 mod record;
 mod record_fields;
 mod results;

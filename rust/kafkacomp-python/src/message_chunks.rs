@@ -54,7 +54,11 @@ impl MessageChunks {
     }
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<MessageChunk>> {
-        while self.end == ChunkEnd::More {
+        // A truncated message at the end is left out.
+        while std::mem::replace(&mut self.end, ChunkEnd::End)
+            .has_more(true)
+            .map_err(|error| to_py(py, &error, Some(&self.name)))?
+        {
             let position = self.chunks.position();
             let (chunks, buffer, source) = (&mut self.chunks, &mut self.buffer, self.source.as_ref());
             let read = py.detach(|| chunks.read(source, buffer, CHUNK, |_| true));
@@ -66,9 +70,6 @@ impl MessageChunks {
                 return Ok(Some(MessageChunk { position, data }));
             }
         }
-        match std::mem::replace(&mut self.end, ChunkEnd::End) {
-            ChunkEnd::Corrupt(error) => Err(to_py(py, &error, Some(&self.name))),
-            ChunkEnd::More | ChunkEnd::End | ChunkEnd::Truncated(_) => Ok(None),
-        }
+        Ok(None)
     }
 }

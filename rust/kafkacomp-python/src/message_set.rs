@@ -3,10 +3,9 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use kafkacomp_core::memory;
 use kafkacomp_core::message_set::entries;
 use kafkacomp_core::message_set::message::{Message, SIZE_LENGTH};
-use kafkacomp_core::message_set::{Entries, Entry, Error, MessageSetFault, MessageSetReader};
+use kafkacomp_core::message_set::{Error, MessageRange, MessageRun, MessageSetFault, MessageSetReader};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
@@ -14,12 +13,9 @@ use pyo3::types::PyBytes;
 use crate::bytes::bytes;
 use crate::enums::compression_type;
 use crate::error::to_py;
-use crate::input::bytes_like;
+use crate::input::{bytes_like, detached};
 use crate::record::{Backing, Span};
 use crate::value::PackageClass;
-
-/// Plain messages that are read while the GIL is released once; a wrapper is read alone.
-const PLAIN_MESSAGES: usize = 256;
 
 static MESSAGE_AND_OFFSET: PackageClass = PackageClass::new("kafkacomp.message_set", "MessageAndOffset");
 
@@ -31,8 +27,7 @@ thread_local! {
 /// Messages that share one backing, and the error after them.
 struct Piece {
     backing: Backing,
-    messages: Vec<(Span, i64)>,
-    next: usize,
+    messages: std::vec::IntoIter<MessageRange>,
     error: Option<Error>,
 }
 
@@ -43,9 +38,9 @@ pub struct MessageReader {
     initial_offset: i64,
     deep: bool,
     max_output_size: usize,
-    position: usize,
+    /// Where the next messages are read; `None` at the end.
+    position: Option<usize>,
     piece: Piece,
-    finished: bool,
 }
 
 impl MessageReader {
@@ -54,70 +49,17 @@ impl MessageReader {
         self.initial_offset.wrapping_add(position as i64)
     }
 
-    /// Reads on: plain messages, or the content of one wrapper.
-    fn read(&self) -> (Piece, usize, bool) {
-        let base = self.data.as_ptr().addr();
-        let mut entries = Entries::at(&self.data, self.position);
-        let mut piece =
-            Piece { backing: Backing::Input(Arc::clone(&self.data)), messages: Vec::new(), next: 0, error: None };
-        loop {
-            let before = entries.position();
-            let entry = match entries.next() {
-                None => return (piece, before, true),
-                Some(Err(error)) => {
-                    piece.error = Some(error);
-                    return (piece, before, true);
-                }
-                Some(Ok(entry)) => entry,
-            };
-            if !self.deep || matches!(entry.message.codec(), Ok(None)) {
-                piece.messages.push((span(&entry.message, base), self.offset(entry.end)));
-                if piece.messages.len() >= PLAIN_MESSAGES {
-                    return (piece, entry.end, false);
-                }
-                continue;
-            }
-            if !piece.messages.is_empty() {
-                return (piece, before, false);
-            }
-            self.unwrap(&entry, &mut piece);
-            if !piece.messages.is_empty() || piece.error.is_some() {
-                let finished = piece.error.is_some();
-                return (piece, entry.end, finished);
-            }
-        }
-    }
-
-    /// The messages inside a wrapper.
-    fn unwrap(&self, entry: &Entry<'_>, piece: &mut Piece) {
+    /// Reads the next run of messages.
+    fn read(&self, position: usize) -> (Piece, Option<usize>) {
         READER.with_borrow_mut(|reader| {
             reader.set_max_output_size(self.max_output_size);
-            let unwrapped = reader.unwrap(entry);
-            let from = unwrapped.content().as_ptr().addr();
-            let messages = unwrapped.messages();
-            let kept = memory::with_capacity(unwrapped.len()).and_then(|mut kept| {
-                kept.extend(messages.map(|(message, position)| (span(&message, from), self.offset(position))));
-                Ok((kept, memory::copy_of(unwrapped.content())?))
-            });
-            match kept {
-                Ok((messages, content)) => {
-                    piece.messages = messages;
-                    if !unwrapped.is_empty() {
-                        piece.backing = Backing::Decompressed(Arc::new(content));
-                    }
-                    piece.error = unwrapped.error;
-                }
-                Err(error) => piece.error = Some(Error::of_entry(entry.position as u64, error.into())),
-            }
-        });
+            let MessageRun { content, messages, error, next } =
+                MessageRun::read(&self.data, position, self.deep, reader);
+            let input = || Backing::Input(Arc::clone(&self.data));
+            let backing = content.map_or_else(input, |content| Backing::Decompressed(Arc::new(content)));
+            (Piece { backing, messages: messages.into_iter(), error }, next)
+        })
     }
-}
-
-/// The span of a message in the bytes that begin at the address `from`.
-fn span(message: &Message<'_>, from: usize) -> Span {
-    let mut span = Span::of(message.data());
-    span.rebase(from);
-    span
 }
 
 #[pymethods]
@@ -126,8 +68,8 @@ impl MessageReader {
     fn new(data: &Bound<'_, PyAny>, initial_offset: i64, deep: bool, max_output_size: usize) -> PyResult<Self> {
         let data = Arc::new(bytes_like(data)?);
         let backing = Backing::Input(Arc::clone(&data));
-        let piece = Piece { backing, messages: Vec::new(), next: 0, error: None };
-        Ok(Self { data, initial_offset, deep, max_output_size, position: 0, piece, finished: false })
+        let piece = Piece { backing, messages: Vec::new().into_iter(), error: None };
+        Ok(Self { data, initial_offset, deep, max_output_size, position: Some(0), piece })
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -136,19 +78,18 @@ impl MessageReader {
 
     fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         loop {
-            if let Some(&(span, offset)) = self.piece.messages.get(self.piece.next) {
-                self.piece.next = self.piece.next.saturating_add(1);
-                let message = PyMessage { backing: self.piece.backing.clone(), span };
-                return MESSAGE_AND_OFFSET.make(py, (message, offset)).map(Some);
+            if let Some(MessageRange { bytes, next }) = self.piece.messages.next() {
+                let message = PyMessage { backing: self.piece.backing.clone(), span: Span::from(bytes) };
+                return MESSAGE_AND_OFFSET.make(py, (message, self.offset(next))).map(Some);
             }
             if let Some(error) = self.piece.error.take() {
                 return Err(to_py(py, &error, None));
             }
-            if self.finished {
+            let Some(position) = self.position.take() else {
                 return Ok(None);
-            }
+            };
             let this = &*self;
-            (self.piece, self.position, self.finished) = py.detach(|| this.read());
+            (self.piece, self.position) = py.detach(|| this.read(position));
         }
     }
 }
@@ -186,8 +127,8 @@ impl PyMessage {
 
     #[getter]
     fn compression_type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let kind = self.view(py)?.compression_type().map_err(|fault| self.error(py, fault))?;
-        compression_type(py, kind)
+        let found = self.view(py)?.compression_type().map_err(|fault| self.error(py, fault))?;
+        compression_type(py, found)
     }
 
     #[getter]
@@ -226,6 +167,5 @@ impl PyMessage {
 /// The length of the complete entries at the start of a set.
 #[pyfunction]
 pub fn valid_bytes(py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<usize> {
-    let data = bytes_like(data)?;
-    py.detach(|| entries::valid_bytes(&data)).map_err(|error| to_py(py, &error, None))
+    detached(data, entries::valid_bytes)?.map_err(|error| to_py(py, &error, None))
 }

@@ -9,8 +9,8 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::bytes::bytes;
-use crate::codec::kind;
 use crate::encode::{Level, compression};
+use crate::enums::compression_type_for_id;
 use crate::error::{codec_to_py, of_kind};
 use crate::gil::iterate;
 use crate::input::bytes_like;
@@ -33,8 +33,8 @@ pub fn write_message_set_of<'py>(
     compression_type: u8,
     level: Option<Level>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let codec = codec_of(kind(compression_type)?)
-        .map_err(|kind| PyValueError::new_err(format!("Kafka 0.7 has no {}", kind.name())))?;
+    let codec = codec_of(compression_type_for_id(compression_type)?)
+        .map_err(|unknown| PyValueError::new_err(format!("Kafka 0.7 has no {}", unknown.name())))?;
     let codec =
         codec.map(|codec| Ok::<_, PyErr>((codec, compression(codec.compression_type(), level)?))).transpose()?;
     let mut contents = Vec::new();

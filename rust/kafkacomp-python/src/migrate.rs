@@ -2,29 +2,31 @@
 
 use std::ops::ControlFlow;
 
-use kafkacomp_core::log::maintain::migrate::{Mapping, Migrator};
+use kafkacomp_core::log::LogFormat;
+use kafkacomp_core::log::maintain::migrate::{MappedPosition, Migrator};
 use kafkacomp_core::log::maintain::partition::MigrateOptions;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 use crate::bytes::bytes;
 use crate::error::log_to_py;
 use crate::gil::call;
-use crate::input::bytes_like;
+use crate::input::detached;
 use crate::job::{JobFields, Work};
 use crate::rewrite::RewrittenPartition;
-use crate::scan::log_format_name;
-use crate::value::PackageClass;
+use crate::value::{PackageClass, list};
 
 static CONVERTED: PackageClass = PackageClass::new("kafkacomp.message_set._read", "Converted");
+static MAPPED_POSITION: PackageClass = PackageClass::new("kafkacomp.message_set._read", "MappedPosition");
 
 /// The log format of a partition: `0.7` or `0.8+`; `None` if neither content nor names decide.
 #[pyfunction]
 pub fn partition_format(py: Python<'_>, job: JobFields<'_>) -> PyResult<Option<&'static str>> {
     let found = Work::new(job)?.run(py, |work| work.job.log_format().map(ControlFlow::Continue))?;
-    Ok(found.map(log_format_name))
+    Ok(found.map(LogFormat::name))
 }
 
-/// Migrates a partition. `mapped` is called with old positions and the offsets that they lead to.
+/// Migrates a partition. `mapped` is called with lists of `MappedPosition` objects.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted to values")]
 pub fn migrate_partition(
@@ -38,7 +40,7 @@ pub fn migrate_partition(
     let options = MigrateOptions { to_magic, first_offset, batch_bytes };
     let work = Work::new(job)?;
     let (report, found) = work.run(py, |work| {
-        work.job.migrate(options, &mut |mappings, done| match hand(mapped.as_ref(), mappings) {
+        work.job.migrate(options, &mut |positions, done| match hand_over(mapped.as_ref(), positions) {
             Ok(()) => work.report(done),
             Err(error) => ControlFlow::Break(error),
         })
@@ -46,12 +48,12 @@ pub fn migrate_partition(
     RewrittenPartition::new(py, &work, report, found)
 }
 
-fn hand(mapped: Option<&Py<PyAny>>, mappings: &[Mapping]) -> PyResult<()> {
-    let Some(mapped) = mapped else { return Ok(()) };
-    Python::attach(|py| call(mapped.bind(py), (mappings,)).map(drop))
+fn hand_over(callback: Option<&Py<PyAny>>, mapped: &[MappedPosition]) -> PyResult<()> {
+    let Some(callback) = callback else { return Ok(()) };
+    Python::attach(|py| call(callback.bind(py), (positions(py, mapped)?,)).map(drop))
 }
 
-/// Migrates a message set: the batches, and positions from `initial_offset` on with the offsets that they lead to.
+/// Migrates a message set whose first byte is at `initial_offset`: a `Converted`.
 #[pyfunction]
 pub fn migrate_set<'py>(
     data: &Bound<'py, PyAny>,
@@ -61,10 +63,14 @@ pub fn migrate_set<'py>(
     batch_bytes: i32,
     max_output_size: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let py = data.py();
-    let data = bytes_like(data)?;
     let migrator = Migrator::new(to_magic, first_offset, batch_bytes, max_output_size);
-    let migrated = py.detach(|| migrator.set(&data, initial_offset));
-    let (batches, mappings) = migrated.map_err(|error| log_to_py(py, error, None))?;
-    CONVERTED.make(py, (bytes(py, &batches)?, mappings))
+    let migrated = detached(data, |set| migrator.set(set, initial_offset))?;
+    let py = data.py();
+    let (batches, mapped) = migrated.map_err(|error| log_to_py(py, error, None))?;
+    CONVERTED.make(py, (bytes(py, &batches)?, positions(py, &mapped)?))
+}
+
+/// `MappedPosition` objects.
+fn positions<'py>(py: Python<'py>, mapped: &[MappedPosition]) -> PyResult<Bound<'py, PyList>> {
+    list(py, mapped.iter().map(|each| MAPPED_POSITION.make(py, (each.position, each.offset))))
 }

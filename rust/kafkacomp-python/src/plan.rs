@@ -1,6 +1,6 @@
 //! What a plan needs to know of segments before they are read: `kafkacomp._plan`.
 
-use kafkacomp_arrow::byte_range::{self, MessageFormat};
+use kafkacomp_arrow::byte_range;
 use kafkacomp_arrow::committed::{Found, transaction_filter};
 use kafkacomp_arrow::split_boundaries::SplitBoundary;
 use kafkacomp_arrow::{OnError, Partition, ScanOptions, log_format, lookup, splits};
@@ -12,7 +12,6 @@ use crate::bytes::bytes;
 use crate::error::scan_to_py;
 use crate::file_object::Raised;
 use crate::interrupt::interruptible;
-use crate::scan::log_format as log_format_of;
 use crate::segment::{PartitionFields, SegmentFields, partition, segment};
 use crate::value::{PackageClass, list, value_methods};
 
@@ -100,10 +99,7 @@ pub fn newest_message_format(py: Python<'_>, source: SegmentFields<'_>) -> PyRes
     let (segment, options) = (interruptible(segment(source, &raised)?, &raised), ScanOptions::default());
     let found = py.detach(|| byte_range::newest_message_format(&segment, &options));
     let found = raised.or(py, found.map_err(|error| scan_to_py(py, error)))?;
-    Ok(found.map(|format| match format {
-        MessageFormat::MessageSet => "0.7".to_owned(),
-        MessageFormat::Magic(magic) => magic.to_string(),
-    }))
+    Ok(found.map(|format| format.to_string()))
 }
 
 /// The offset of the first record with `timestamp` ms or later.
@@ -174,7 +170,7 @@ fn options(format: &str, skip: bool, max_output_size: Option<usize>) -> ScanOpti
     ScanOptions {
         on_error: if skip { OnError::Skip } else { OnError::Raise },
         max_output_size: max_output_size.unwrap_or(defaults.max_output_size),
-        log_format: log_format_of(format),
+        log_format: LogFormat::for_name(format),
         ..defaults
     }
 }

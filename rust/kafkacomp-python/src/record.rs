@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 
 use kafkacomp_core::memory;
@@ -12,7 +13,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
 use crate::bytes::bytes;
-use crate::enums::timestamp_type;
+use crate::enums::{timestamp_type, timestamp_type_for_id};
 use crate::error::to_py;
 use crate::input::bytes_like;
 use crate::memory::out_of_memory;
@@ -50,6 +51,12 @@ impl Backing {
 pub struct Span {
     start: usize,
     length: usize,
+}
+
+impl From<Range<usize>> for Span {
+    fn from(range: Range<usize>) -> Self {
+        Self { start: range.start, length: range.len() }
+    }
 }
 
 impl Span {
@@ -266,11 +273,7 @@ impl PyRecord {
         let span = RecordSpan {
             offset: offset.0,
             timestamp: timestamp.0,
-            timestamp_type: match timestamp_type {
-                0 => TimestampType::CreateTime,
-                1 => TimestampType::LogAppendTime,
-                _ => TimestampType::NoTimestampType,
-            },
+            timestamp_type: timestamp_type_for_id(timestamp_type)?,
             sequence,
             key: key.map(|key| add(&bytes_like(key)?)).transpose()?,
             value: value.map(|value| add(&bytes_like(value)?)).transpose()?,

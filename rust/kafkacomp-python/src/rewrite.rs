@@ -10,8 +10,8 @@ use kafkacomp_core::record::{ConvertOptions, Converter, Merger};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::codec::kind;
 use crate::encode::{Level, compression};
+use crate::enums::compression_type_for_id;
 use crate::error::log_to_py;
 use crate::job::{JobFields, Work};
 use crate::results::{PartitionFindings, WrittenLog};
@@ -116,7 +116,7 @@ pub fn recompress_partition(
     merge_bytes: Option<usize>,
     threads: usize,
 ) -> PyResult<RewrittenPartition> {
-    let compression = compression(kind(compression_type)?, level)?;
+    let compression = compression(compression_type_for_id(compression_type)?, level)?;
     let max_output_size = job.max_output_size();
     let rewrite = match merge_bytes {
         Some(bytes) => Rewrite::Merge(Merger::new(compression, bytes, max_output_size)),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use arrow_array::{ArrayRef, RecordBatch as ArrowRecordBatch, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
 use kafkacomp_arrow::{
-    BinaryType, Closer, Column, IsolationLevel, Missing, OnError, Scan, ScanOptions, ScanReport, SkippedRange, Step,
+    BinaryType, Closer, Column, IsolationLevel, Missing, OnError, Scan, ScanOptions, ScanReport, Step, options,
 };
 use kafkacomp_core::log::LogFormat;
 use pyo3::exceptions::{PyMemoryError, PyModuleNotFoundError, PyOSError, PyRuntimeError, PyValueError};
@@ -19,7 +19,7 @@ use pyo3_arrow::PyRecordBatch;
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
 
-use crate::cells::{column, time_unit};
+use crate::cells::column;
 use crate::error::scan_to_py;
 use crate::file_object::{Raised, not_the_end};
 use crate::gil::{call, with_gil};
@@ -53,21 +53,21 @@ pub struct ScanReader {
     owner: Owner,
 }
 
-/// Where the stream is.
+/// Who has the stream.
 enum State {
-    /// Here, to be read or handed over.
+    /// The reader: it can be read or handed over.
     Ready(Stream),
-    /// In a call of `__next__`, perhaps of another thread.
+    /// A call of `__next__`, perhaps on another thread.
     Running,
-    /// Handed over, read to its end or closed.
+    /// Nobody, or the consumer that it was handed over to: it cannot be read here.
     Gone,
 }
 
-/// The exception that ended the scan; a C stream carries no more than its text.
+/// The exception that ended the scan, of which a C stream carries only the text.
 type Failure = Arc<Mutex<Option<Py<PyAny>>>>;
 
-/// The scan, with the warnings and the progress callback of each of its batches. It runs without the GIL, also when an
-/// Arrow consumer pulls.
+/// The scan as a stream of Arrow batches, which logs warnings and calls the progress callback after each batch. The scan runs
+/// without the GIL, also if an Arrow consumer reads the stream.
 struct Stream {
     /// `None` only while it is dropped.
     scan: Option<Scan>,
@@ -81,8 +81,8 @@ struct Stream {
 }
 
 impl Stream {
-    /// The next batch with the GIL free, but for a look at signals now and then: a consumer in C does not look for Ctrl-C
-    /// between batches, nor does a slow read.
+    /// Waits for the next batch with the GIL free. Signals are checked every [`TICK`], because neither a consumer in C nor a slow
+    /// read checks them.
     fn poll(&mut self, py: Python<'_>) -> PyResult<Step> {
         let Some(scan) = &mut self.scan else { return Ok(Step::End) };
         loop {
@@ -94,7 +94,8 @@ impl Stream {
         }
     }
 
-    /// `inside` is left while the caller's callback runs, which may take as long as it likes.
+    /// The next batch, after the warnings were logged and the progress callback was called. The exit of the interpreter does not
+    /// wait for the callback, so `inside` is dropped while it runs.
     fn pull(&mut self, py: Python<'_>, inside: &mut Option<Inside>) -> PyResult<Option<ArrowRecordBatch>> {
         let step = self.poll(py)?;
         self.log(py, matches!(step, Step::End | Step::Failed(_)))?;
@@ -118,17 +119,15 @@ impl Stream {
 
     /// Logs warnings as they come and, at the `end`, when they are in file order, the ranges that were left out.
     fn log(&mut self, py: Python<'_>, end: bool) -> PyResult<()> {
-        let mut fresh: Vec<String> = lock(&self.report).warnings.iter().skip(self.warned).cloned().collect();
-        self.warned = self.warned.saturating_add(fresh.len());
-        if end {
-            let left_out = |s: &SkippedRange| {
-                format!("{} bytes at byte {} left out: {}: {}", s.length, s.position, s.reason.name(), s.message)
-            };
-            fresh.extend(lock(&self.report).skipped.iter().map(left_out));
-        }
-        for warning in &fresh {
+        let messages = {
+            let report = lock(&self.report);
+            let messages = report.log_messages(self.warned, end);
+            self.warned = report.warnings.len();
+            messages
+        };
+        for message in &messages {
             let logger = call(&py.import("logging")?.getattr("getLogger")?, ("kafkacomp",))?;
-            call(&logger.getattr("warning")?, ("%s", warning))?;
+            call(&logger.getattr("warning")?, ("%s", message))?;
         }
         Ok(())
     }
@@ -161,7 +160,7 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if self.owner.is_current() {
-            // The workers may be waiting for the GIL; what they held of Python's is let go with it.
+            // The workers may be waiting for the GIL, and their Python objects are dropped with the GIL held.
             with_gil(|py| {
                 let scan = self.scan.take();
                 py.detach(|| drop(scan));
@@ -170,7 +169,7 @@ impl Drop for Stream {
                 self.raised = Raised::default();
             });
         }
-        // In a process that was forked, and once the interpreter is about to end, what is left is leaked.
+        // In a forked process, and once the interpreter is about to end, nothing was dropped above: it is leaked.
         forget((
             self.scan.take(),
             self.progress.take(),
@@ -218,29 +217,12 @@ fn in_use() -> PyErr {
     PyValueError::new_err("this scan is being read: by another thread, or by a call that has not returned")
 }
 
-/// The name of a log format.
-pub fn log_format_name(log_format: LogFormat) -> &'static str {
-    match log_format {
-        LogFormat::MessageSet => "0.7",
-        LogFormat::Records => "0.8+",
-    }
-}
-
-/// The log format with this name; `None` where the content of the segments decides.
-pub fn log_format(format: &str) -> Option<LogFormat> {
-    match format {
-        "0.7" => Some(LogFormat::MessageSet),
-        "0.8+" => Some(LogFormat::Records),
-        _ => None,
-    }
-}
-
 fn binary_type(name: &str) -> PyResult<BinaryType> {
     BinaryType::for_name(name).ok_or_else(|| PyValueError::new_err(format!("unknown binary_type {name:?}")))
 }
 
 /// What `kafkacomp.scan` has checked already.
-fn options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
+fn scan_options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
     fn get<'py, T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
         settings: &Bound<'py, PyDict>,
         name: &str,
@@ -263,12 +245,12 @@ fn options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
         batch_size: get(settings, "batch_size")?,
         batch_bytes: get(settings, "batch_bytes")?,
         threads: get(settings, "threads")?,
-        timestamp_unit: time_unit(&get::<String>(settings, "timestamp_unit")?),
+        timestamp_unit: options::time_unit(&get::<String>(settings, "timestamp_unit")?),
         binary_type: binary_type(&get::<String>(settings, "binary_type")?)?,
         verify_crc: get(settings, "verify_crc")?,
         max_output_size: get(settings, "max_output_size")?,
         visible_only: get(settings, "visible_only")?,
-        log_format: log_format(&get::<String>(settings, "format")?),
+        log_format: LogFormat::for_name(&get::<String>(settings, "format")?),
     })
 }
 
@@ -303,7 +285,7 @@ impl ScanReader {
         let (raised, owner) = (Raised::default(), Owner::current());
         let partitions =
             sources.into_iter().map(|fields| bounded_partition(fields, &raised)).collect::<PyResult<_>>()?;
-        let scan = Scan::new(partitions, options(settings)?, total_bytes);
+        let scan = Scan::new(partitions, scan_options(settings)?, total_bytes);
         let (schema, report, failure) = (Arc::clone(scan.schema()), scan.report(), Failure::default());
         let closer = scan.closer();
         let stream = Stream {
@@ -346,8 +328,8 @@ impl ScanReader {
         if self.exhausted.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        // A thread that waits for the GIL once the interpreter is ending is ended itself, in whatever it has called: the exit
-        // waits while this one is in pyarrow, which gives the GIL away, and lets callbacks of the caller's be.
+        // Once the interpreter is ending, CPython ends every thread that waits for the GIL. pyarrow releases the GIL, so the exit
+        // waits for this thread while it is in pyarrow. It does not wait for callbacks of the caller.
         let mut inside = Some(Inside::method()?);
         let mut stream = self.take(State::Running)?;
         let pulled = stream.pull(py, &mut inside);
@@ -374,8 +356,8 @@ impl ScanReader {
         }
     }
 
-    /// Stops the scan and frees what it holds, also while another thread or the progress callback is in `__next__`.
-    /// A stream that was handed over belongs to its consumer.
+    /// Stops the scan and frees its memory and files. It may be called while another thread or the progress callback is in
+    /// `__next__`. A stream that was handed over belongs to its consumer and is not closed.
     fn close(&self) -> PyResult<()> {
         self.owner.check("scan")?;
         let state = {
@@ -423,7 +405,7 @@ impl ScanReader {
         Ok(lock(&self.failure).as_ref().map(|error| error.clone_ref(py)))
     }
 
-    /// A `kafkacomp.ScanReport` of what was done so far.
+    /// The `kafkacomp.ScanReport` so far.
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.owner.check("scan")?;

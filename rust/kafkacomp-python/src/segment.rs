@@ -156,20 +156,20 @@ pub fn opened(py: Python<'_>, fields: SegmentFields<'_>, raised: &Raised) -> PyR
     raised.or(py, opened.map_err(|error| read_to_py(py, &segment.name, ReadError::Io(error))))
 }
 
-/// The partition to read; `raised` takes the exception of a file object that must end the work.
-///
-/// # Errors
-/// `TypeError` for a segment that cannot be opened.
-pub fn partition(fields: PartitionFields<'_>, raised: &Raised) -> PyResult<Partition> {
-    bounded_partition(BoundedPartitionFields { partition: fields, start_offset: None, end_offset: None }, raised)
-}
-
-/// The same between two offsets.
+/// The partition to read between two offsets.
 ///
 /// # Errors
 /// As [`partition`].
 pub fn bounded_partition(fields: BoundedPartitionFields<'_>, raised: &Raised) -> PyResult<Partition> {
     let BoundedPartitionFields { partition: fields, start_offset, end_offset } = fields;
+    Ok(partition(fields, raised)?.between(start_offset, end_offset))
+}
+
+/// The partition to read; `raised` takes the exception of a file object that must end the work.
+///
+/// # Errors
+/// `TypeError` for a segment that cannot be opened.
+pub fn partition(fields: PartitionFields<'_>, raised: &Raised) -> PyResult<Partition> {
     let segments_of = |segments: Vec<SegmentFields<'_>>| -> PyResult<Vec<_>> {
         segments.into_iter().map(|fields| segment(fields, raised)).collect()
     };
@@ -177,8 +177,8 @@ pub fn bounded_partition(fields: BoundedPartitionFields<'_>, raised: &Raised) ->
     Ok(Partition {
         topic: fields.topic.map(Arc::from),
         partition: fields.partition,
-        start_offset: start_offset.max(fields.begins),
-        end_offset,
+        start_offset: fields.begins,
+        end_offset: None,
         segments: segments_of(fields.segments)?,
         context: segments_of(fields.context)?,
         transactions: fields.transactions.map(|found| Arc::new(filter_of(found))),

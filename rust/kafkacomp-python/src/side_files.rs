@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use crate::error::to_py;
-use crate::input::bytes_like;
+use crate::input::detached;
 use crate::segment::Name;
 use crate::value::{PackageClass, list};
 
@@ -27,10 +27,8 @@ fn parsed<T: Send>(
     name: Option<Name>,
     read: impl FnOnce(&[u8]) -> Result<T, log::ContentError> + Send,
 ) -> PyResult<T> {
-    let py = data.py();
-    let data = bytes_like(data)?;
     let name = name.map(Name::into_string);
-    py.detach(|| read(&data)).map_err(|error| to_py(py, &error, name.as_deref()))
+    detached(data, read)?.map_err(|error| to_py(data.py(), &error, name.as_deref()))
 }
 
 /// The entries of a file as objects of `class`, made from their `fields`.
@@ -85,7 +83,7 @@ pub fn read_producer_snapshot<'py>(data: &Bound<'py, PyAny>, name: Option<Name>)
             entry.offset_delta,
             entry.timestamp,
             entry.coordinator_epoch,
-            (entry.current_txn_first_offset >= 0).then_some(entry.current_txn_first_offset),
+            entry.open_transaction(),
             entry.first_sequence(),
         )
     };

@@ -1,4 +1,4 @@
-//! Batches that many writers stage in files of their own, and the folders that are assembled from them.
+//! Files of batches that several writers stage, and the partition folders that are assembled from them.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::results::{StagedFile, WrittenLog};
 use crate::rows::{Rows, rows_to_py};
 use crate::write::{parse_topic_id, write_to_py};
 
-/// Rows as batches in files `<prefix>.<number>.batches`, one for each topic and partition.
+/// Writes rows as batches to files `<prefix>.<number>.batches`, one for each topic and partition.
 #[pyclass(module = "kafkacomp._kafkacomp", frozen)]
 pub struct StagedBatches {
     staged: Mutex<build::StagedBatches>,
@@ -25,7 +25,7 @@ pub struct StagedBatches {
 
 #[pymethods]
 impl StagedBatches {
-    /// `partitions` and `known`: as [`Routing`] has them.
+    /// The arguments from `topic` on are the fields of [`Routing`].
     #[new]
     fn new(
         py: Python<'_>,
@@ -37,12 +37,12 @@ impl StagedBatches {
         start: u32,
     ) -> PyResult<Self> {
         let settings = settings.settings()?;
-        let routing = Routing { topic, partitions, known, start, sticky_bytes: settings.write_limit as u64 };
+        let routing = Routing { topic, partitions, known, start };
         let staged = build::StagedBatches::new(prefix, settings, routing).map_err(|error| write_to_py(py, error))?;
         Ok(Self { staged: Mutex::new(staged), owner: Owner::current() })
     }
 
-    /// Takes rows.
+    /// Adds rows.
     fn push(&self, py: Python<'_>, rows: Rows) -> PyResult<()> {
         self.owner.check("writer")?;
         py.detach(|| {
@@ -56,7 +56,7 @@ impl StagedBatches {
         })
     }
 
-    /// Writes what is left; all files.
+    /// Writes the remaining batches and returns all files.
     fn finish(&self, py: Python<'_>) -> PyResult<Vec<StagedFile>> {
         self.owner.check("writer")?;
         let mut guard = self.staged.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
@@ -66,7 +66,7 @@ impl StagedBatches {
     }
 }
 
-/// Staged files, in order, as segments in a folder that is to become `target`; they continue the log in `existing`.
+/// Writes staged files, in order, as segments of the folder `target`. They continue the log in `existing`.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted to values")]
 pub fn assemble_log(

@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use kafkacomp_arrow::ScanOptions;
 use kafkacomp_arrow::summary::{self, Summarized};
-use kafkacomp_core::CompressionType;
-use kafkacomp_core::log::{BatchCounts, BatchFormat, OpenTransaction};
-use pyo3::exceptions::{PyOSError, PyValueError};
+use kafkacomp_core::log::{BatchCounts, BatchFormat, LogFormat, OpenTransaction};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -16,6 +14,7 @@ use crate::file_object::Raised;
 use crate::gil::call;
 use crate::interrupt::interruptible;
 use crate::job::missing_range;
+use crate::process::must_leave;
 use crate::segment::{PartitionFields, partition};
 use crate::value::PackageClass;
 
@@ -39,7 +38,7 @@ pub fn summarize_partition(
     let raised = Raised::default();
     let found = partition(source, &raised)?;
     let owner = (found.topic.clone(), found.partition);
-    let options = ScanOptions { log_format: crate::scan::log_format(log_format), ..ScanOptions::default() };
+    let options = ScanOptions { log_format: LogFormat::for_name(log_format), ..ScanOptions::default() };
     let segments: Vec<_> = found.segments.into_iter().map(|segment| interruptible(segment, &raised)).collect();
     let mut summaries = Vec::new();
     let open = py.detach(|| {
@@ -52,12 +51,13 @@ pub fn summarize_partition(
                     }
                     Ok(made)
                 }
-                // What the file system says is about this segment; an interrupt ends the work.
-                Err(error) => match raised.or::<()>(py, Err(scan_to_py(py, error))) {
-                    Err(error) if is_about_the_segment(py, &error) => Ok(error.into_value(py).into_any()),
-                    Err(error) => Err(error),
-                    Ok(()) => Ok(py.None()),
-                },
+                Err(error) => {
+                    let ends = !error.is_about_segment() || must_leave();
+                    // An interrupt ends the work, too.
+                    raised.or(py, Ok(()))?;
+                    let exception = scan_to_py(py, error);
+                    if ends { Err(exception) } else { Ok(exception.into_value(py).into_any()) }
+                }
             });
             made.map_or_else(ControlFlow::Break, |made| {
                 summaries.push(made);
@@ -71,20 +71,10 @@ pub fn summarize_partition(
     };
     let open = open.into_iter().map(|(producer_id, each)| {
         let OpenTransaction { producer_epoch, first_offset, last_offset, first_timestamp, records } = each;
-        let first_timestamp = timestamp(first_timestamp);
         let fields = (producer_id, producer_epoch, first_offset, last_offset, first_timestamp, records);
         TRANSACTION.make(py, fields).map(Bound::unbind)
     });
     Ok((summaries, open.collect::<PyResult<_>>()?))
-}
-
-/// Whether an exception is what the file system or the content of a segment says; others end the work.
-fn is_about_the_segment(py: Python<'_>, error: &PyErr) -> bool {
-    error.is_instance_of::<PyOSError>(py) || error.is_instance_of::<PyValueError>(py)
-}
-
-fn timestamp(found: i64) -> Option<i64> {
-    (found >= 0).then_some(found)
 }
 
 fn summary_to_py<'py>(
@@ -121,9 +111,6 @@ fn summary_to_py<'py>(
 }
 
 fn counts_to_py(py: Python<'_>, format: BatchFormat, counts: BatchCounts) -> PyResult<Bound<'_, PyAny>> {
-    let codec = CompressionType::for_id(format.compression_id)
-        .map_or_else(|| format!("unknown({})", format.compression_id), |kind| kind.name().to_owned());
-    let message_format = format.magic.map_or_else(|| "0.7".to_owned(), |magic| magic.to_string());
     let BatchCounts { batches, records, stored_bytes } = counts;
-    COUNTS.make(py, (message_format, codec, batches, records, stored_bytes))
+    COUNTS.make(py, (format.message_format(), format.compression_name(), batches, records, stored_bytes))
 }

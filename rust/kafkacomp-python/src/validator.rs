@@ -6,18 +6,15 @@ use kafkacomp_core::broker::validator::{
     self, AnalyzeOptions, AppendOrigin, BrokerCompressionType, InterBrokerProtocolVersion, RecordError, ValidatorConfig,
 };
 use kafkacomp_core::compress::CompressionType;
-use kafkacomp_core::memory;
-use kafkacomp_core::record::TimestampType;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
 use crate::bytes::bytes;
 use crate::encode::{Level, compression};
-use crate::enums;
+use crate::enums::{self, compression_type_for_id, timestamp_type_for_id};
 use crate::error::{of_kind, to_py};
-use crate::input::bytes_like;
-use crate::memory::out_of_memory;
+use crate::input::detached;
 use crate::shared::Shared;
 use crate::value::PackageClass;
 
@@ -56,7 +53,7 @@ impl Target {
     /// The codec in which a broker stores what comes with `source`.
     fn of(&self, source: CompressionType) -> PyResult<CompressionType> {
         match self {
-            Self::Codec(id) => compression_type(*id),
+            Self::Codec(id) => compression_type_for_id(*id),
             Self::Broker { value } => Ok(broker_compression_type(value)?.target_compression_type(source)),
         }
     }
@@ -67,18 +64,8 @@ fn broker_compression_type(value: &str) -> PyResult<BrokerCompressionType> {
         .ok_or_else(|| PyValueError::new_err(format!("compression.type has no value {value:?}")))
 }
 
-fn compression_type(id: u8) -> PyResult<CompressionType> {
-    CompressionType::for_id(id).ok_or_else(|| PyValueError::new_err(format!("invalid compression type id {id}")))
-}
-
 fn append_origin(id: u8) -> PyResult<AppendOrigin> {
-    match id {
-        0 => Ok(AppendOrigin::Replication),
-        1 => Ok(AppendOrigin::Coordinator),
-        2 => Ok(AppendOrigin::Client),
-        3 => Ok(AppendOrigin::RaftLeader),
-        _ => Err(PyValueError::new_err(format!("unknown append origin: {id}"))),
-    }
+    AppendOrigin::for_id(id).ok_or_else(|| PyValueError::new_err(format!("unknown append origin: {id}")))
 }
 
 fn version(text: &str) -> PyResult<InterBrokerProtocolVersion> {
@@ -88,13 +75,12 @@ fn version(text: &str) -> PyResult<InterBrokerProtocolVersion> {
 
 impl Settings {
     fn config(self) -> PyResult<ValidatorConfig> {
-        let source = compression_type(self.source_compression_type)?;
+        let source = compression_type_for_id(self.source_compression_type)?;
         let target_compression = compression(self.target_compression_type.of(source)?, self.compression_level)?;
-        let append_time = self.timestamp_type == TimestampType::LogAppendTime as i8;
         Ok(ValidatorConfig {
             compacted: self.compacted,
             to_magic: self.to_magic,
-            timestamp_type: if append_time { TimestampType::LogAppendTime } else { TimestampType::CreateTime },
+            timestamp_type: timestamp_type_for_id(self.timestamp_type)?,
             timestamp_before_max_ms: self.timestamp_before_max_ms,
             timestamp_after_max_ms: self.timestamp_after_max_ms,
             partition_leader_epoch: self.partition_leader_epoch,
@@ -123,16 +109,8 @@ impl Validator {
     /// A `ValidationResult`: the records to store, with their offsets and times.
     fn validate<'py>(&self, records: &Bound<'py, PyAny>, offset: i64, now: i64) -> PyResult<Bound<'py, PyAny>> {
         let py = records.py();
-        let records = bytes_like(records)?;
-        let mut changed = memory::copy_of(&records).map_err(out_of_memory)?;
-        let (result, stored) = py.detach(|| {
-            let mut rebuilt = Vec::new();
-            let mut inner = self.inner.lock()?;
-            let result = inner.validate_messages_and_assign_offsets(&mut changed, offset, now, &mut rebuilt);
-            let is_rebuilt = result.as_ref().is_ok_and(|result| result.message_size_maybe_changed);
-            PyResult::Ok((result, if is_rebuilt { rebuilt } else { changed }))
-        })?;
-        let result = result.map_err(|error| refusal_to_py(py, &error))?;
+        let validated = detached(records, |records| PyResult::Ok(self.inner.lock()?.validate(records, offset, now)))??;
+        let (result, stored) = validated.map_err(|error| refusal_to_py(py, &error))?;
         let stats = result.record_validation_stats;
         let stats = RECORD_VALIDATION_STATS.make(py, (stats.temporary_memory_bytes, stats.num_records_converted))?;
         let fields = (
@@ -158,16 +136,14 @@ pub fn analyze_and_validate_records<'py>(
     max_output_size: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = records.py();
-    let records = bytes_like(records)?;
     let options = AnalyzeOptions {
         origin: append_origin(origin)?,
-        ignore_record_size: max_message_size.is_none(),
         require_offsets_monotonic,
         leader_epoch,
-        max_message_size: max_message_size.unwrap_or_default(),
+        max_message_size,
         max_output_size,
     };
-    let info = py.detach(|| validator::analyze_and_validate_records(&records, &options));
+    let info = detached(records, |records| validator::analyze_and_validate_records(records, &options))?;
     let info = info.map_err(|error| refusal_to_py(py, &error))?;
     let fields = (
         info.first_offset,
@@ -202,12 +178,11 @@ pub struct TopicSettings {
 impl TopicSettings {
     fn append(self) -> PyResult<Append> {
         let compression_type = broker_compression_type(&self.compression_type)?;
-        let append_time = self.timestamp_type == TimestampType::LogAppendTime as i8;
         Ok(Append {
             compression_type,
             compacted: self.compacted,
             message_format: self.message_format,
-            timestamp_type: if append_time { TimestampType::LogAppendTime } else { TimestampType::CreateTime },
+            timestamp_type: timestamp_type_for_id(self.timestamp_type)?,
             timestamp_before_max_ms: self.timestamp_before_max_ms,
             timestamp_after_max_ms: self.timestamp_after_max_ms,
             max_message_size: self.max_message_size,
@@ -230,11 +205,10 @@ pub fn profile_append<'py>(
     records: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let py = records.py();
-    let records = bytes_like(records)?;
     let broker =
         Broker::for_name(broker).ok_or_else(|| PyValueError::new_err(format!("unknown broker version: {broker:?}")))?;
     let settings = topic.append()?;
-    let stored = py.detach(|| profile::append(broker, &settings, &records)).map_err(|refusal| {
+    let stored = detached(records, |records| profile::append(broker, &settings, records))?.map_err(|refusal| {
         let exception = refusal_to_py(py, &refusal.error);
         drop(exception.value(py).setattr("error_code", refusal.error_code));
         exception

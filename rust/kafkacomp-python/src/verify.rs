@@ -1,4 +1,4 @@
-//! The check of a segment: `kafkacomp.log.verify_segment`; and what is asked of segment files before.
+//! Verifying a segment: `kafkacomp.log.verify_segment`; detecting log formats, and comparing segments that overlap.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -6,23 +6,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kafkacomp_arrow::files::LocalSegment;
 use kafkacomp_core::CompressionType;
-use kafkacomp_core::log::continuity::positions::{PositionedFile, compare_positions};
 use kafkacomp_core::log::read::segment_files::{FolderSegments, OtherSegments};
 use kafkacomp_core::log::{
-    self, InMemory, LeaderEpochEntry, OpenSegment, OverlapError, PartitionFile, ReadAt, ReadError, SideFile, SideFiles,
-    VerifyOptions,
+    self, InMemory, LeaderEpochEntry, LogFormat, OpenSegment, OverlapError, OverlappingFile, ReadAt, ReadError,
+    SideFiles, VerifyOptions,
 };
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::error::{log_to_py, read_to_py};
 use crate::file_object::{PySegment, Raised};
-use crate::gil::call;
 use crate::input::bytes_like;
 use crate::interrupt::interruptible_source;
 use crate::job::missing_range;
-use crate::scan::log_format_name;
+use crate::progress::Progress;
 use crate::segment::Name;
 use crate::value::PackageClass;
 
@@ -37,10 +36,10 @@ pub fn format_of_content(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<
     let (name, source) = open(source, &raised)?;
     let found = py.detach(|| {
         let length = source.length().map_err(ReadError::Io)?;
-        log::LogFormat::of_named_content(source.as_ref(), length, &name)
+        LogFormat::of_named_content(source.as_ref(), length, &name)
     });
     let log_format = raised.or(py, found.map_err(|error| read_to_py(py, &name, error)))?;
-    Ok(log_format.map(log_format_name))
+    Ok(log_format.map(LogFormat::name))
 }
 
 /// A path, bytes, or an object with `open_segment() -> file` and `name`; and its name. Ctrl-C interrupts reading it.
@@ -78,7 +77,21 @@ pub struct SegmentFields<'py> {
     time_index: Option<PyBackedBytes>,
     transaction_index: Option<PyBackedBytes>,
     may_be_truncated: bool,
-    is_message_set: bool,
+    log_format: Format,
+}
+
+/// A `LogFormat` of `kafkacomp.log`.
+#[derive(Clone, Copy)]
+struct Format(LogFormat);
+
+impl FromPyObject<'_, '_> for Format {
+    type Error = PyErr;
+
+    fn extract(name: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        let name: String = name.extract()?;
+        let found = LogFormat::for_name(&name).map(Self);
+        found.ok_or_else(|| PyValueError::new_err(format!("unknown log format {name:?}")))
+    }
 }
 
 /// A `kafkacomp.log.LeaderEpochEntry`.
@@ -124,10 +137,7 @@ pub fn verify_segment<'py>(
     let epochs = segment.leader_epochs.iter();
     let leader_epochs: Vec<_> =
         epochs.map(|&EpochFields { epoch, start_offset }| LeaderEpochEntry { epoch, start_offset }).collect();
-    let others = match segment.base_offset {
-        Some(_) if is_local => Some(FolderSegments(segment.source.extract()?)),
-        _ => None,
-    };
+    let others = is_local.then(|| segment.source.extract().map(FolderSegments)).transpose()?;
     let options = VerifyOptions {
         base_offset: segment.base_offset,
         next_base_offset: segment.next_base_offset,
@@ -137,15 +147,10 @@ pub fn verify_segment<'py>(
         others: others.as_ref().map(|others| others as &dyn OtherSegments),
         known,
     };
-    let is_message_set = segment.is_message_set;
-    let mut on_progress =
-        |done: u64| report(progress.as_ref(), done).map_or_else(ControlFlow::Break, ControlFlow::Continue);
+    let log_format = segment.log_format;
+    let progress = Progress::new(progress);
     let verified = py.detach(|| {
-        if is_message_set {
-            log::verify_message_set(source.as_ref(), options, &mut on_progress)
-        } else {
-            log::verify_segment(source.as_ref(), side_files, options, &mut on_progress)
-        }
+        log::verify_file(source.as_ref(), log_format.0, side_files, options, &mut |done| progress.report(done))
     });
     match verified {
         Ok(ControlFlow::Continue(found)) => segment_report(py, &segment, &found),
@@ -167,7 +172,7 @@ impl ComparedFiles {
     }
 
     /// The least offset from `first_offset` to `last_offset` at which two files have different records. Each is a number that
-    /// identifies it, and its source. Of Kafka 0.7, `positions` are those of their first bytes.
+    /// identifies it, and its source. For files of Kafka 0.7, `positions` are the positions of their first bytes.
     fn disagreement(
         &self,
         py: Python<'_>,
@@ -181,21 +186,13 @@ impl ComparedFiles {
         let (numbers, earlier, later) = ((earlier.0, later.0), earlier.1, later.1);
         let indexes = (offset_index(&earlier)?, offset_index(&later)?);
         let ((earlier_name, earlier), (later_name, later)) = (open(&earlier, &raised)?, open(&later, &raised)?);
-        let (one, other) = (earlier.as_ref(), later.as_ref());
+        let positions = positions.unzip();
+        let file = |number, source, offset_index, position| OverlappingFile { number, source, offset_index, position };
+        let one = file(numbers.0, earlier.as_ref(), indexes.0.as_slice(), positions.0);
+        let other = file(numbers.1, later.as_ref(), indexes.1.as_slice(), positions.1);
         let compared = py.detach(|| {
-            if let Some((earlier, later)) = positions {
-                let one = PositionedFile { source: one, base: earlier };
-                let other = PositionedFile { source: other, base: later };
-                return compare_positions(one, other, offsets.0, offsets.1);
-            }
-            let starts = (
-                |offset| log::position_before(one, &indexes.0, offset),
-                |offset| log::position_before(other, &indexes.1, offset),
-            );
-            let one = PartitionFile { number: numbers.0, source: one, start: &starts.0 };
-            let other = PartitionFile { number: numbers.1, source: other, start: &starts.1 };
             let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            files.disagreement(one, other, offsets, max_output_size)
+            log::compare_files(&mut files, one, other, offsets, max_output_size)
         });
         let (name, error) = match compared {
             Ok(found) => return Ok(found),
@@ -206,21 +203,12 @@ impl ComparedFiles {
     }
 }
 
-/// The offset index next to a local segment; empty if it cannot be read.
+/// The offset index next to a local segment; empty for other sources.
 fn offset_index(source: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     if !source.is_instance_of::<PyString>() {
         return Ok(Vec::new());
     }
-    let segment = LocalSegment(source.extract()?);
-    Ok(segment.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default())
-}
-
-/// Calls the caller's progress function. Its exception, or that of a signal's handler, ends the work.
-fn report(progress: Option<&Py<PyAny>>, done: u64) -> PyResult<()> {
-    Python::attach(|py| {
-        py.check_signals()?;
-        progress.map_or(Ok(()), |progress| call(progress.bind(py), (done,)).map(drop))
-    })
+    Ok(LocalSegment(source.extract()?).offset_index())
 }
 
 fn segment_report<'py>(

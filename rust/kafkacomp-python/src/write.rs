@@ -48,7 +48,7 @@ pub fn write_log(
 /// # Errors
 /// `ValueError` for text that is not a Uuid of Kafka's, or the reserved one of zeros.
 pub fn parse_topic_id(text: Option<&str>) -> PyResult<Option<Uuid>> {
-    text.map(|text| Uuid::parse(text).filter(|id| *id != Uuid::ZERO).ok_or_else(bad_topic_id)).transpose()
+    text.map(|text| Uuid::parse_topic_id(text).ok_or_else(bad_topic_id)).transpose()
 }
 
 fn bad_topic_id() -> PyErr {

@@ -1,11 +1,12 @@
 //! Builds batches from a stream of rows, independently of how the stream is divided.
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
+use arrow_schema::ArrowError;
 use kafkacomp_core::record::batch::NO_PRODUCER_ID;
 use kafkacomp_core::record::batch::increment_sequence;
 use kafkacomp_core::record::{BatchSettings, BuildFault, HeadersBuffer, RecordBatchBuilder};
 
-use super::{BuildError, RecordColumns};
+use super::{BuildError, RecordColumns, WriteError};
 
 /// Builds batches up to the write limit of the settings (estimated as by Kafka if they are compressed).
 #[derive(Debug, Default)]
@@ -40,6 +41,23 @@ impl Batcher {
         self.last_offset = None;
         self.rows = 0;
         Ok(())
+    }
+
+    /// Builds batches with `settings` from all rows of a stream, and appends them to `out`.
+    ///
+    /// # Errors
+    /// Invalid settings or rows, or an error of the stream.
+    pub fn build(
+        &mut self,
+        rows: impl IntoIterator<Item = Result<ArrowRecordBatch, ArrowError>>,
+        settings: BatchSettings,
+        out: &mut Vec<u8>,
+    ) -> Result<(), WriteError> {
+        self.reset(settings)?;
+        for rows in rows {
+            self.push(&rows?, out)?;
+        }
+        Ok(self.finish(out)?)
     }
 
     /// Adds all rows, and appends every batch that is full to `out`.

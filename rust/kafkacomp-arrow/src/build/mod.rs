@@ -13,6 +13,7 @@
 //! columns `topic` and `partition` or by the keys. [`write_log`] writes rows as the folder of one partition, [`StagedBatches`] as
 //! files of batches for many.
 
+mod appender;
 mod batcher;
 pub(crate) mod bytes;
 mod error;
@@ -23,6 +24,7 @@ mod route;
 mod staged;
 mod write_error;
 
+pub use appender::RowAppender;
 pub use batcher::Batcher;
 pub use log_folder::{LogWritten, write_log};
 pub use partitioned::{PartitionedBatcher, Target};

@@ -35,7 +35,9 @@ impl PartitionedBatcher {
     /// Settings that the magic does not support.
     pub fn new(settings: BatchSettings, routing: Routing) -> Result<Self, BuildError> {
         settings.check()?;
-        Ok(Self { settings, router: Router::new(routing), headers: HeadersBuffer::new(), targets: Vec::new(), rows: 0 })
+        // As producers do, rows without a key stay in a partition until they would fill a batch.
+        let router = Router::new(routing, settings.write_limit.max(0) as u64);
+        Ok(Self { settings, router, headers: HeadersBuffer::new(), targets: Vec::new(), rows: 0 })
     }
 
     /// Adds all rows, and appends full batches to `out` of their targets.

@@ -34,8 +34,6 @@ pub struct Routing {
     pub known: HashMap<String, i32>,
     /// The first partition for rows without a key, modulo the number of partitions.
     pub start: u32,
-    /// The number of bytes of rows without a key that go to a partition before the next one is used.
-    pub sticky_bytes: u64,
 }
 
 /// A topic that rows were sent to.
@@ -52,6 +50,8 @@ struct Topic {
 #[derive(Debug, Default)]
 pub(super) struct Router {
     routing: Routing,
+    /// The number of bytes of rows without a key that go to a partition before the next one is used.
+    sticky_bytes: u64,
     names: HashMap<Box<str>, usize>,
     topics: Vec<Topic>,
     targets: Vec<(String, i32)>,
@@ -84,8 +84,8 @@ impl<'a> RouteColumns<'a> {
 }
 
 impl Router {
-    pub(super) fn new(routing: Routing) -> Self {
-        Self { routing, ..Self::default() }
+    pub(super) fn new(routing: Routing, sticky_bytes: u64) -> Self {
+        Self { routing, sticky_bytes, ..Self::default() }
     }
 
     /// The topic and partition of a target.
@@ -114,7 +114,7 @@ impl Router {
                 partition
             }
             (None, Some(key)) => partition_for_key(key, state.partitions),
-            (None, None) => state.stay(columns.value(row).map_or(0, <[u8]>::len), self.routing.sticky_bytes),
+            (None, None) => state.stay(columns.value(row).map_or(0, <[u8]>::len), self.sticky_bytes),
         };
         if let Some(&index) = state.targets.get(&partition) {
             return Ok(index);

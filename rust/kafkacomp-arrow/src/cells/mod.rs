@@ -11,11 +11,13 @@
 //! compression type and the magic are one value for all cells, or a column. A null in any argument makes the result null.
 
 mod codec;
+mod concatenate;
 mod fault;
 mod parameter;
 mod records;
 
 pub use codec::{CompressOptions, DecompressOptions, compress, decompress};
+pub use concatenate::concatenate;
 pub use fault::{CellError, CellFault, OnBadCell};
 pub use parameter::Parameter;
 pub use records::{ParseOptions, parse_records};

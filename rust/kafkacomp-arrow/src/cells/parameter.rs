@@ -70,7 +70,7 @@ impl<'a> Types<'a> {
 }
 
 fn for_name(name: &[u8]) -> Result<CompressionType, CellFault> {
-    let known = CompressionType::ALL.into_iter().find(|kind| kind.name().as_bytes() == name);
+    let known = CompressionType::ALL.into_iter().find(|each| each.name().as_bytes() == name);
     known
         .ok_or_else(|| CellFault::UnknownName { name: String::from_utf8_lossy(name).chars().take(MOST_NAME).collect() })
 }

@@ -15,6 +15,7 @@ pub mod maintain;
 pub mod read;
 pub mod write;
 
+pub use continuity::compare::{OverlappingFile, compare_files};
 pub use continuity::missing::{MAX_MISSING_RANGES, MissingRange, MissingRanges, MissingReason};
 pub use continuity::overlap::{ComparedFiles, OverlapError, PartitionFile, position_before};
 pub use continuity::sequence::{KnownBatches, SegmentBounds, SequenceReport};
@@ -30,6 +31,7 @@ pub use index::time::{TimeIndex, TimestampOffset};
 pub use index::transaction::{AbortedTxn, AbortedTxns, TransactionIndex};
 pub use maintain::check_batch::{BatchChecker, Verdict};
 pub use maintain::verify::{Finding, FindingFile, SegmentReport, SideFiles, VerifyOptions, verify_segment};
+pub use maintain::verify_file::verify_file;
 pub use maintain::verify_message_set::verify_message_set;
 pub use read::batch_headers::{BatchHeader, HeaderWalk, Hop, next_entry_from};
 pub use read::chunk::{ChunkEnd, ChunkReader, chunk_bytes};

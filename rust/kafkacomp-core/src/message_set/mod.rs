@@ -24,6 +24,7 @@ pub mod entries;
 mod error;
 pub mod message;
 pub mod reader;
+mod run;
 pub mod writer;
 
 pub use codec::MessageSetCodec;
@@ -31,3 +32,4 @@ pub use entries::{Entries, Entry};
 pub use error::{Error, MessageSetFault, Result};
 pub use message::Message;
 pub use reader::{MessageSetReader, Unwrapped};
+pub use run::{MessageRange, MessageRun};

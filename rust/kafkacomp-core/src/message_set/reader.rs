@@ -1,5 +1,7 @@
 //! The messages inside compressed messages.
 
+use std::ops::Range;
+
 use super::codec::MessageSetCodec;
 use super::entries::{Entry, take_entry};
 use super::error::{Error, MessageSetFault};
@@ -163,12 +165,20 @@ impl<'r> Unwrapped<'r> {
     /// The messages in order, each with the position to fetch from next, counted from the start of the top-level set. If a
     /// fault follows, no message counts as the last of the wrapper.
     pub fn messages(&self) -> impl Iterator<Item = (Message<'r>, usize)> + use<'r> {
-        let (position, end, content, leaves) = (self.position, self.end, self.content, self.leaves);
-        let last = if self.error.is_none() { self.len() } else { 0 };
-        // Both were parsed before.
+        let (end, content) = (self.end, self.content);
+        // They were parsed before.
         let inner =
-            leaves.iter().filter_map(|leaf| Message::new(content.get(leaf.start as usize..leaf.end as usize)?).ok());
-        let messages = self.plain.into_iter().chain(inner);
-        messages.enumerate().map(move |(index, message)| (message, if index + 1 == last { end } else { position }))
+            self.ranges().filter_map(move |(bytes, next)| Some((Message::new(content.get(bytes)?).ok()?, next)));
+        self.plain.into_iter().map(move |message| (message, end)).chain(inner)
+    }
+
+    /// The messages of a wrapper as ranges of its [`content`](Self::content), each with the position to fetch from next.
+    pub fn ranges(&self) -> impl Iterator<Item = (Range<usize>, usize)> + use<'r> {
+        let (position, end) = (self.position, self.end);
+        let last = if self.error.is_none() { self.leaves.len() } else { 0 };
+        let leaves = self.leaves.iter().enumerate();
+        leaves.map(move |(index, &Leaf { start, end: stop })| {
+            (start as usize..stop as usize, if index + 1 == last { end } else { position })
+        })
     }
 }

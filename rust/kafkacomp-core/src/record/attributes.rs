@@ -21,6 +21,16 @@ pub enum TimestampType {
 }
 
 impl TimestampType {
+    /// The timestamp type with this id.
+    pub fn for_id(id: i8) -> Option<Self> {
+        match id {
+            -1 => Some(Self::NoTimestampType),
+            0 => Some(Self::CreateTime),
+            1 => Some(Self::LogAppendTime),
+            _ => None,
+        }
+    }
+
     /// The name that Kafka's tools print.
     pub fn name(self) -> &'static str {
         match self {

@@ -12,6 +12,7 @@ pub mod codec_conformance;
 pub mod control;
 mod control_fault;
 pub mod convert;
+mod decode_fault;
 pub mod error;
 mod fault;
 pub mod java_string;

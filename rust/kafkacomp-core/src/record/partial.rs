@@ -6,6 +6,7 @@
 
 use super::attributes::TimestampType;
 use super::batch::RecordBatch;
+use super::decode_fault::{DecodeFault, Failed};
 use super::error::{Error, Result};
 use super::fault::RecordFault;
 use super::layout::v2::ATTRIBUTES_BITS;
@@ -128,15 +129,15 @@ impl<'a> PartialRecords<'a> {
 
     #[inline(never)]
     fn any_record(&mut self, record: &mut PartialRecord) -> std::result::Result<(), DecodeFault> {
-        let size = take_varint(&mut self.rest).map_err(DecodeFault::Number)?;
+        let size = take_varint(&mut self.rest).map_err(DecodeFault::Size)?;
         record.size_in_bytes = size.wrapping_add(size_of_varint(size) as i32);
-        let (_, fields) = self.rest.split_first().ok_or(DecodeFault::End)?;
+        let (_, fields) = self.rest.split_first().ok_or(DecodeFault::Size(VarintError::End))?;
         self.rest = fields;
-        let timestamp_delta = take_varlong(&mut self.rest).map_err(DecodeFault::Number)?;
-        let offset_delta = take_varint(&mut self.rest).map_err(DecodeFault::Number)?;
+        let timestamp_delta = take_varlong(&mut self.rest).map_err(DecodeFault::Size)?;
+        let offset_delta = take_varint(&mut self.rest).map_err(DecodeFault::Size)?;
         record.key_size = self.skip_nullable()?;
         record.value_size = self.skip_nullable()?;
-        let headers = take_varint(&mut self.rest).map_err(DecodeFault::Number)?;
+        let headers = take_varint(&mut self.rest).map_err(DecodeFault::Size)?;
         if headers < 0 {
             return Err(DecodeFault::HeaderCount(headers));
         }
@@ -153,55 +154,23 @@ impl<'a> PartialRecords<'a> {
 
     /// Skips a length and as many bytes; returns the length.
     fn skip_nullable(&mut self) -> std::result::Result<i32, DecodeFault> {
-        let size = take_varint(&mut self.rest).map_err(DecodeFault::Number)?;
+        let size = take_varint(&mut self.rest).map_err(DecodeFault::Size)?;
         if let Ok(length) = usize::try_from(size) {
             let Some(rest) = self.rest.get(length..) else {
                 self.rest = &[];
-                return Err(DecodeFault::End);
+                return Err(DecodeFault::Size(VarintError::End));
             };
             self.rest = rest;
         }
         Ok(size)
     }
 
-    /// Makes the error of a failure and ends the iteration. If the payload ends early because its codec failed, the error is
-    /// the codec's.
+    /// Ends the iteration with the error of a failure.
     #[cold]
     fn fail(&mut self, reason: DecodeFault) -> Error {
-        let (index, count) = (self.read, self.count);
+        let Self { position, count, read: index, .. } = *self;
+        let failed = Failed { position, is_compressed: true, count, index, available: self.rest.len() };
         self.read = self.count;
-        let cut = match reason {
-            DecodeFault::Number(VarintError::End) | DecodeFault::End => true,
-            DecodeFault::NotTheEnd => self.rest.is_empty(),
-            _ => false,
-        };
-        if let Some(source) = self.codec_error.take_if(|_| cut) {
-            return Error::BatchCodec { position: self.position, source };
-        }
-        let fault = match reason {
-            DecodeFault::Number(VarintError::End) | DecodeFault::End => {
-                RecordFault::PrematureEnd { count, read: index }
-            }
-            DecodeFault::Number(VarintError::TooLong) => RecordFault::VarintTooLong { index },
-            DecodeFault::HeaderCount(count) => RecordFault::HeaderCount { index, count },
-            DecodeFault::HeaderKeySize(size) => RecordFault::HeaderKeySize { index, size },
-            DecodeFault::NotTheEnd => RecordFault::RecordsRemaining { count },
-        };
-        Error::Invalid { position: self.position, fault }
+        reason.into_error(failed, &mut self.codec_error)
     }
-}
-
-/// Why a record could not be read.
-#[derive(Debug, Clone, Copy)]
-enum DecodeFault {
-    /// A number cannot be read.
-    Number(VarintError),
-    /// The payload ends inside a field.
-    End,
-    /// An invalid number of headers.
-    HeaderCount(i32),
-    /// An invalid size of a header key.
-    HeaderKeySize(i32),
-    /// Something follows the last record.
-    NotTheEnd,
 }

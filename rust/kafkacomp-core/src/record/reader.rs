@@ -238,11 +238,22 @@ impl RecordReader {
     }
 }
 
+/// The records as stored: compressed if the batch is compressed. An uncompressed message of magic 0 or 1 is a record itself.
+///
+/// # Errors
+/// A wrapper without a value, or of an unknown compression type.
+pub fn records_as_stored<'a>(batch: &RecordBatch<'a>) -> Result<&'a [u8]> {
+    if batch.magic() < 2 && batch.compression_type()? == CompressionType::None {
+        return Ok(batch.data());
+    }
+    stored_records(batch).map(|(_, stored)| stored)
+}
+
 /// The bytes before the records of a batch that is not a plain message, and the stored records.
 ///
 /// # Errors
 /// A wrapper without a value.
-pub fn stored_records<'a>(batch: &RecordBatch<'a>) -> Result<(&'a [u8], &'a [u8])> {
+pub(crate) fn stored_records<'a>(batch: &RecordBatch<'a>) -> Result<(&'a [u8], &'a [u8])> {
     match batch.format() {
         Format::V0(_) | Format::V1(_) => split_wrapper(batch, batch.compression_type()?),
         Format::V2(fields) => Ok((fields.header(), fields.body())),

@@ -17,6 +17,7 @@
 use super::attributes::TimestampType;
 use super::batch::{Format, NO_SEQUENCE, RecordBatch, increment_sequence};
 use super::block::{EncodedRecord, RecordBlock};
+use super::decode_fault::{DecodeFault, Failed};
 use super::error::{Error, Result};
 use super::fault::RecordFault;
 use super::layout::v2::{ATTRIBUTES_BITS, RECORDS_COUNT_OFFSET};
@@ -260,55 +261,14 @@ impl<'a> V2Records<'a> {
         Ok(())
     }
 
-    /// Makes the error of a failure and ends the iteration. If the payload ends early because its codec failed, the error is
-    /// the codec's.
+    /// Ends the iteration with the error of a failure.
     #[cold]
     fn fail(&mut self, reason: DecodeFault) -> Error {
-        let (index, count) = (self.read, self.count);
+        let Self { position, compressed: is_compressed, count, read: index, .. } = *self;
+        let failed = Failed { position, is_compressed, count, index, available: self.rest.len() };
         self.read = self.count;
-        let cut = match reason {
-            DecodeFault::Size(VarintError::End) | DecodeFault::Body(0..) => true,
-            DecodeFault::NotTheEnd => self.rest.is_empty(),
-            _ => false,
-        };
-        if let Some(source) = self.codec_error.take_if(|_| cut) {
-            return Error::BatchCodec { position: self.position, source };
-        }
-        let fault = match reason {
-            DecodeFault::Size(VarintError::End) => RecordFault::PrematureEnd { count, read: index },
-            DecodeFault::Size(VarintError::TooLong) if self.compressed => RecordFault::VarintTooLong { index },
-            DecodeFault::Size(VarintError::TooLong) => RecordFault::SizeVarintTooLong { index },
-            DecodeFault::Body(size) => RecordFault::RecordSize { index, size, available: self.rest.len() },
-            DecodeFault::Field(VarintError::End) => RecordFault::FieldOverrun { index },
-            DecodeFault::Field(VarintError::TooLong) => RecordFault::VarintTooLong { index },
-            DecodeFault::Length(size, left) => {
-                RecordFault::RecordLength { index, size: size as i32, used: size.saturating_sub(left) }
-            }
-            DecodeFault::HeaderCount(count) => RecordFault::HeaderCount { index, count },
-            DecodeFault::HeaderKeySize(size) => RecordFault::HeaderKeySize { index, size },
-            DecodeFault::NotTheEnd => RecordFault::RecordsRemaining { count },
-        };
-        Error::Invalid { position: self.position, fault }
+        reason.into_error(failed, &mut self.codec_error)
     }
-}
-
-/// Why a record could not be read, in a few bytes; [`V2Records::fail`] makes the error.
-#[derive(Debug, Clone, Copy)]
-enum DecodeFault {
-    /// The size cannot be read.
-    Size(VarintError),
-    /// This size is negative or exceeds the payload.
-    Body(i32),
-    /// A field cannot be read.
-    Field(VarintError),
-    /// The size of the body, and how many bytes of it no field uses.
-    Length(usize, usize),
-    /// An invalid number of headers.
-    HeaderCount(i32),
-    /// An invalid size of a header key.
-    HeaderKeySize(i32),
-    /// Something follows the last record.
-    NotTheEnd,
 }
 
 impl<'a> Iterator for V2Records<'a> {

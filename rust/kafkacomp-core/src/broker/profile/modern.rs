@@ -25,7 +25,7 @@ const FIRST_WITH_ZSTD: i16 = 7;
 pub(super) fn append(broker: Broker, topic: &Append, records: &[u8]) -> broker::Result<Vec<u8>> {
     check_request(broker, topic, records)?;
     let options = AnalyzeOptions {
-        max_message_size: topic.max_message_size,
+        max_message_size: Some(topic.max_message_size),
         require_offsets_monotonic: false,
         max_output_size: topic.max_output_size,
         ..AnalyzeOptions::default()

@@ -1,6 +1,6 @@
 //! The arguments of an append besides the record set.
 
-use crate::broker::validator::{AnalyzeOptions, BrokerCompressionType, MAX_DECOMPRESSED_MESSAGE_BYTES};
+use crate::broker::validator::{BrokerCompressionType, DEFAULT_MAX_MESSAGE_SIZE, MAX_DECOMPRESSED_MESSAGE_BYTES};
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::record::TimestampType;
 
@@ -45,7 +45,7 @@ impl Default for Append {
             timestamp_type: TimestampType::CreateTime,
             timestamp_before_max_ms: i64::MAX,
             timestamp_after_max_ms: i64::MAX,
-            max_message_size: AnalyzeOptions::default().max_message_size,
+            max_message_size: DEFAULT_MAX_MESSAGE_SIZE,
             max_decompressed_message_bytes: MAX_DECOMPRESSED_MESSAGE_BYTES,
             offset: 0,
             now: 0,

@@ -16,19 +16,20 @@ use crate::record::{RecordBatch, RecordReader};
 /// No offset known.
 const UNKNOWN_OFFSET: i64 = -1;
 
+/// Kafka's default of `max.message.bytes`.
+pub const DEFAULT_MAX_MESSAGE_SIZE: i32 = (1 << 20) + 12;
+
 /// The arguments of the pass.
 #[derive(Debug, Clone)]
 pub struct AnalyzeOptions {
     /// Who appends.
     pub origin: AppendOrigin,
-    /// Whether `max_message_size` is ignored.
-    pub ignore_record_size: bool,
     /// Whether each batch's last offset must be above the one before.
     pub require_offsets_monotonic: bool,
     /// The replica's own leader epoch.
     pub leader_epoch: i32,
-    /// `max.message.bytes`.
-    pub max_message_size: i32,
+    /// `max.message.bytes`; with `None` batches may have any size.
+    pub max_message_size: Option<i32>,
     /// The most bytes that one batch may decompress to if the offsets have to be listed.
     pub max_output_size: usize,
 }
@@ -38,10 +39,9 @@ impl Default for AnalyzeOptions {
     fn default() -> Self {
         Self {
             origin: AppendOrigin::Client,
-            ignore_record_size: false,
             require_offsets_monotonic: true,
             leader_epoch: 0,
-            max_message_size: (1 << 20) + 12,
+            max_message_size: Some(DEFAULT_MAX_MESSAGE_SIZE),
             max_output_size: DEFAULT_MAX_OUTPUT_SIZE,
         }
     }
@@ -114,8 +114,8 @@ pub fn analyze_and_validate_records(records: &[u8], options: &AnalyzeOptions) ->
         seen = true;
         let in_order = previous < info.last_offset;
         let size = batch.size_in_bytes();
-        if !options.ignore_record_size && size as u64 > options.max_message_size.max(0) as u64 {
-            return fail(ValidationFault::BatchTooLarge { size: size as u64, limit: options.max_message_size });
+        if let Some(limit) = options.max_message_size.filter(|&limit| size as u64 > limit.max(0) as u64) {
+            return fail(ValidationFault::BatchTooLarge { size: size as u64, limit });
         }
         batch.ensure_valid()?;
         info.max_timestamp = info.max_timestamp.max(batch.max_timestamp());

@@ -20,6 +20,16 @@ pub enum AppendOrigin {
     RaftLeader,
 }
 
+impl AppendOrigin {
+    /// All of them, in Kafka's order.
+    pub const ALL: [Self; 4] = [Self::Replication, Self::Coordinator, Self::Client, Self::RaftLeader];
+
+    /// The origin with this ordinal in Kafka's enum.
+    pub fn for_id(id: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(id)).copied()
+    }
+}
+
 /// `compression.type` of a broker or topic: unlike a producer's it may say "whatever the producer used", and it
 /// spells "not at all" `uncompressed`; `none` is a producer's word (KIP-110, `BrokerCompressionType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -24,7 +24,9 @@ mod record_set;
 pub mod result;
 mod rules;
 
-pub use analyze::{AnalyzeOptions, LogAppendInfo, analyze_and_validate_records, trim_invalid_bytes};
+pub use analyze::{
+    AnalyzeOptions, DEFAULT_MAX_MESSAGE_SIZE, LogAppendInfo, analyze_and_validate_records, trim_invalid_bytes,
+};
 pub use config::{
     AppendOrigin, BrokerCompressionType, Era, InterBrokerProtocolVersion, MAX_DECOMPRESSED_MESSAGE_BYTES,
     ValidatorConfig,
@@ -35,7 +37,8 @@ pub use result::{RecordValidationStats, ValidationResult};
 
 use crate::CompressionType;
 use crate::broker;
-use crate::record::RecordReader;
+use crate::memory;
+use crate::record::{self, RecordReader};
 use rebuild::{Tools, Writer};
 use result::Run;
 
@@ -56,6 +59,18 @@ impl LogValidator {
     /// The configuration.
     pub fn config(&self) -> &ValidatorConfig {
         &self.config
+    }
+
+    /// Checks `records` and assigns offsets from `offset` on; `now` is the time of the append in ms. Returns the records to
+    /// store.
+    ///
+    /// # Errors
+    /// The reason why a broker refuses the records, or lack of memory.
+    pub fn validate(&mut self, records: &[u8], offset: i64, now: i64) -> broker::Result<(ValidationResult, Vec<u8>)> {
+        let mut changed = memory::copy_of(records).map_err(|error| record::Error::out_of_memory(error, 0))?;
+        let mut rebuilt = Vec::new();
+        let result = self.validate_messages_and_assign_offsets(&mut changed, offset, now, &mut rebuilt)?;
+        Ok((result, if result.message_size_maybe_changed { rebuilt } else { changed }))
     }
 
     /// Checks `records` and assigns offsets from `offset` on. If the records can be stored in place, only header fields

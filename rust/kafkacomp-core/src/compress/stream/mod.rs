@@ -6,6 +6,7 @@ mod decoder;
 mod elements;
 mod encoder;
 mod frame_decode;
+mod incremental;
 mod multi_frame;
 mod pending;
 mod plain;
@@ -15,6 +16,7 @@ pub use decoder::{DecoderOptions, decoder};
 pub(super) use elements::Elements;
 pub use encoder::encoder;
 pub(super) use frame_decode::{FrameDecode, Room};
+pub use incremental::{IncrementalCompressor, IncrementalDecompressor};
 pub use multi_frame::MultiFrameDecoder;
 pub(super) use pending::{Pending, copy, gather};
 

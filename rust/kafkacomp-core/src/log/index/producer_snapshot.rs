@@ -58,6 +58,11 @@ pub struct ProducerEntry {
 }
 
 impl ProducerEntry {
+    /// The first offset of its open transaction, if there is one.
+    pub fn open_transaction(&self) -> Option<i64> {
+        Some(self.current_txn_first_offset).filter(|&offset| offset >= 0)
+    }
+
     /// The first sequence number of the last batch. After 2^31 - 1, sequence numbers continue at 0.
     pub fn first_sequence(&self) -> i32 {
         if self.last_offset < 0 {

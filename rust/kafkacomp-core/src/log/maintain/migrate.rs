@@ -25,11 +25,17 @@ use crate::record::{self, Headers};
 /// The approximate number of bytes that are written at once.
 const CHUNK: usize = 4 << 20;
 
-/// A byte position in the old partition, and the offset of the first message from there on.
-pub type Mapping = (i64, i64);
+/// A position of the old partition that a consumer may have committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MappedPosition {
+    /// The byte position.
+    pub position: i64,
+    /// The offset of the first message from there on.
+    pub offset: i64,
+}
 
-/// A callback for mappings and the number of bytes read so far; [`ControlFlow::Break`] ends the work.
-pub type Mapped<'a, B> = dyn FnMut(&[Mapping], u64) -> ControlFlow<B> + 'a;
+/// A callback for mapped positions and the number of bytes read so far; [`ControlFlow::Break`] ends the work.
+pub type Mapped<'a, B> = dyn FnMut(&[MappedPosition], u64) -> ControlFlow<B> + 'a;
 
 /// Migrates one partition, file by file.
 pub struct Migrator {
@@ -42,7 +48,7 @@ pub struct Migrator {
     /// Whether the builder has uncompressed messages.
     is_open: bool,
     out: Vec<u8>,
-    mappings: Vec<Mapping>,
+    mapped: Vec<MappedPosition>,
     /// The position at which the last file ended.
     end: Option<i64>,
 }
@@ -59,13 +65,13 @@ impl Migrator {
             next_offset: first_offset,
             is_open: false,
             out: Vec::new(),
-            mappings: Vec::new(),
+            mapped: Vec::new(),
             end: None,
         }
     }
 
     /// Appends the file that begins at `base` in the old partition, from its byte `start` on. `mapped` is called repeatedly with
-    /// its mappings and the number of bytes read so far.
+    /// its positions and the number of bytes read so far.
     ///
     /// # Errors
     /// Corruption, including a truncated message at the end; a message that cannot be written; an I/O error.
@@ -78,8 +84,7 @@ impl Migrator {
     ) -> Result<ControlFlow<B>, Error> {
         let from = base.saturating_add_unsigned(start);
         if let Some(before) = self.end.take().filter(|&before| before != from) {
-            memory::push(&mut self.mappings, (before, self.next_offset))
-                .map_err(|error| record::Error::out_of_memory(error, 0))?;
+            self.map(before, 0)?;
         }
         let end = source.length()?;
         let mut chunks = EntryChunkReader::new(start, end, true);
@@ -89,9 +94,7 @@ impl Migrator {
             let (entries, ended) = chunks.entries(source, &mut buffer)?;
             for entry in entries {
                 let position = begin.saturating_add(entry.position as u64);
-                let mapping = (base.saturating_add_unsigned(position), self.next_offset);
-                memory::push(&mut self.mappings, mapping)
-                    .map_err(|error| record::Error::out_of_memory(error, position))?;
+                self.map(base.saturating_add_unsigned(position), position)?;
                 self.entry(&entry, begin)?;
                 if self.out.len() >= CHUNK {
                     self.hand_over(writer)?;
@@ -102,8 +105,8 @@ impl Migrator {
                 ChunkEnd::End => true,
                 ChunkEnd::More => false,
             };
-            let flow = mapped(&self.mappings, chunks.position());
-            self.mappings.clear();
+            let flow = mapped(&self.mapped, chunks.position());
+            self.mapped.clear();
             if ended {
                 self.end = Some(base.saturating_add_unsigned(end));
             }
@@ -113,33 +116,39 @@ impl Migrator {
         }
     }
 
-    /// Writes the last batch and returns the mapping of the partition's end.
+    /// Writes the last batch and returns the partition's end and its offset.
     ///
     /// # Errors
     /// A batch that cannot be written.
-    pub fn finish(&mut self, writer: &mut LogWriter) -> Result<Option<Mapping>, Error> {
+    pub fn finish(&mut self, writer: &mut LogWriter) -> Result<Option<MappedPosition>, Error> {
         self.close().map_err(|fault| record::Error::Rebuild { position: 0, fault })?;
         self.hand_over(writer)?;
-        Ok(self.end.take().map(|end| (end, self.next_offset)))
+        Ok(self.end.take().map(|position| MappedPosition { position, offset: self.next_offset }))
     }
 
-    /// Migrates a message set whose first byte is at the position `base`, and returns the batches and the mappings, including
-    /// that of its end. A truncated entry at the end is dropped if another one precedes it, as by readers of sets.
+    /// Maps a position to the next offset; `at` is its byte in the file.
+    fn map(&mut self, position: i64, at: u64) -> Result<(), record::Error> {
+        let mapped = MappedPosition { position, offset: self.next_offset };
+        memory::push(&mut self.mapped, mapped).map_err(|error| record::Error::out_of_memory(error, at))
+    }
+
+    /// Migrates a message set whose first byte is at the position `base`, and returns the batches and the mapped positions,
+    /// including its end. A truncated entry at the end is dropped if another one precedes it, as by readers of sets.
     ///
     /// # Errors
     /// Corruption, or a batch that cannot be written.
-    pub fn set(mut self, set: &[u8], base: i64) -> Result<(Vec<u8>, Vec<Mapping>), Error> {
+    pub fn set(mut self, set: &[u8], base: i64) -> Result<(Vec<u8>, Vec<MappedPosition>), Error> {
         let mut entries = Entries::new(set);
         for entry in &mut entries {
             let entry = entry?;
             let position = entry.position as u64;
-            let mapping = (base.saturating_add_unsigned(position), self.next_offset);
-            memory::push(&mut self.mappings, mapping).map_err(|error| record::Error::out_of_memory(error, position))?;
+            self.map(base.saturating_add_unsigned(position), position)?;
             self.entry(&entry, 0)?;
         }
-        self.mappings.push((base.saturating_add_unsigned(entries.position() as u64), self.next_offset));
-        self.close().map_err(|fault| record::Error::Rebuild { position: entries.position() as u64, fault })?;
-        Ok((self.out, self.mappings))
+        let end = entries.position() as u64;
+        self.map(base.saturating_add_unsigned(end), end)?;
+        self.close().map_err(|fault| record::Error::Rebuild { position: end, fault })?;
+        Ok((self.out, self.mapped))
     }
 
     fn hand_over(&mut self, writer: &mut LogWriter) -> Result<(), Error> {

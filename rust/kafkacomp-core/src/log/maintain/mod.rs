@@ -7,4 +7,5 @@ pub mod partition;
 pub mod repair;
 pub mod rewrite;
 pub mod verify;
+pub mod verify_file;
 pub mod verify_message_set;

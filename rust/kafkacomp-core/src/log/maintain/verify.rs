@@ -43,7 +43,7 @@ pub struct VerifyOptions<'a> {
     pub max_output_size: usize,
     /// Whether a truncated batch at the end is allowed, as in a fetch response.
     pub may_be_truncated: bool,
-    /// The other segments of the partition, of which batches may be copies.
+    /// The other segments of the partition, of which batches may be copies; not used for a record set.
     pub others: Option<&'a dyn OtherSegments>,
     /// The batches of the partition's segments that were searched before.
     pub known: Option<&'a KnownBatches>,
@@ -82,7 +82,7 @@ pub fn verify_segment<B>(
         time_index: &time_index,
         leader_epochs: options.leader_epochs,
         leader_epoch: None,
-        others: options.others,
+        others: options.others.filter(|_| options.base_offset.is_some()),
         known: options.known,
     };
     let mut check = Check {

@@ -35,6 +35,22 @@ pub enum ChunkEnd {
     Corrupt(ContentError),
 }
 
+impl ChunkEnd {
+    /// Whether another chunk may follow; at the end of the last one, whether it is an error. With `may_be_truncated`, a
+    /// truncated last batch is not one.
+    ///
+    /// # Errors
+    /// The segment ends with a corrupt batch, or without `may_be_truncated` within one.
+    pub fn has_more(self, may_be_truncated: bool) -> Result<bool, ContentError> {
+        match self {
+            Self::More => Ok(true),
+            Self::End => Ok(false),
+            Self::Truncated(_) if may_be_truncated => Ok(false),
+            Self::Truncated(error) | Self::Corrupt(error) => Err(error),
+        }
+    }
+}
+
 /// What follows the complete batches of a chunk.
 pub(super) enum Stopped {
     /// The end of the bytes.
@@ -109,6 +125,11 @@ impl<F: Layout> Chunks<F> {
     /// The source's length as far as it is read.
     pub fn end(&self) -> u64 {
         self.end
+    }
+
+    /// The number of bytes of the truncated last batch after a chunk that ended so; 0 after any other.
+    pub fn partial_bytes(&self, ended: &ChunkEnd) -> u64 {
+        if matches!(ended, ChunkEnd::Truncated(_)) { self.left() } else { 0 }
     }
 
     /// The number of bytes from the position on.

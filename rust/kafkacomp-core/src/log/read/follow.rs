@@ -35,6 +35,18 @@ pub enum FollowEnd {
     Shrunk,
 }
 
+impl FollowEnd {
+    /// The name in the Python package.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::End => "end",
+            Self::Truncated => "truncated",
+            Self::Corrupt(_) => "corrupt",
+            Self::Shrunk => "shrunk",
+        }
+    }
+}
+
 /// Follows one partition, segment by segment.
 #[derive(Debug)]
 pub struct Follower {

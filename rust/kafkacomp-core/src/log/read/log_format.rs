@@ -36,6 +36,19 @@ pub enum LogFormat {
 }
 
 impl LogFormat {
+    /// The name in the Python package.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MessageSet => "0.7",
+            Self::Records => "0.8+",
+        }
+    }
+
+    /// The log format with this [name](Self::name).
+    pub fn for_name(name: &str) -> Option<Self> {
+        [Self::MessageSet, Self::Records].into_iter().find(|log_format| log_format.name() == name)
+    }
+
     /// The log format by the suffix of a file's name, `.kafka` or `.log`: a hint for contents that do not decide.
     pub fn of_name(name: &str) -> Option<Self> {
         match name.rsplit_once('.')?.1 {

@@ -48,6 +48,11 @@ pub trait OpenSegment: Send + Sync + Debug {
     /// An I/O error of the storage.
     fn side_file(&self, kind: SideFile) -> io::Result<Option<Vec<u8>>>;
 
+    /// The content of the offset index. It is empty if there is none or it cannot be read, because it is derived from the segment.
+    fn offset_index(&self) -> Vec<u8> {
+        self.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default()
+    }
+
     /// The other segments of its partition; `None` if listing them is expensive.
     fn others(&self) -> Option<Box<dyn OtherSegments>> {
         None

@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::batch_headers::{BatchHeader, HeaderWalk, Hop};
 use super::chunk::{ChunkEnd, ChunkReader};
+use super::log_format::LogFormat;
 use super::source::{ReadAt, read_full};
+use crate::CompressionType;
 use crate::bytes::be_i32;
 use crate::log::continuity::missing::{MissingRange, MissingRanges, MissingReason};
 use crate::log::error::ReadError;
@@ -28,6 +30,19 @@ pub struct BatchFormat {
     pub magic: Option<i8>,
     /// The id of the compression type, which may be unknown.
     pub compression_id: u8,
+}
+
+impl BatchFormat {
+    /// The message format: the magic, or `0.7`.
+    pub fn message_format(&self) -> String {
+        self.magic.map_or_else(|| LogFormat::MessageSet.name().to_owned(), |magic| magic.to_string())
+    }
+
+    /// The name of the compression type; `unknown(id)` without one.
+    pub fn compression_name(&self) -> String {
+        let known = CompressionType::for_id(self.compression_id);
+        known.map_or_else(|| format!("unknown({})", self.compression_id), |found| found.name().to_owned())
+    }
 }
 
 /// The batches of one format.
@@ -50,8 +65,8 @@ pub struct OpenTransaction {
     pub first_offset: i64,
     /// The last offset of its batches so far.
     pub last_offset: i64,
-    /// The timestamp of its first record, ms; -1 without one.
-    pub first_timestamp: i64,
+    /// The timestamp of its first record, ms.
+    pub first_timestamp: Option<i64>,
     /// The number of its records so far.
     pub records: u64,
 }
@@ -282,7 +297,7 @@ impl<'t> Summarizer<'t> {
             producer_epoch: header.producer_epoch,
             first_offset: header.offset_field,
             last_offset: header.last_offset,
-            first_timestamp: header.first_timestamp,
+            first_timestamp: Some(header.first_timestamp).filter(|&timestamp| timestamp >= 0),
             records: 0,
         });
         open.last_offset = header.last_offset;

@@ -133,11 +133,11 @@ impl LogWriter {
     /// # Errors
     /// Offsets that are not greater than the ones before, bytes that are not batches, or an I/O error.
     pub fn append(&mut self, batches: &[u8]) -> Result<(), Error> {
-        let mut framed = Batches::new(batches, 0);
-        for batch in framed.by_ref() {
+        let mut complete = Batches::new(batches, 0);
+        for batch in complete.by_ref() {
             self.append_batch(&batch?)?;
         }
-        let position = framed.position();
+        let position = complete.position();
         if position < batches.len() as u64 {
             let (available, needed) = ((batches.len() as u64).saturating_sub(position), 0);
             return Err(record::Error::IncompleteBatch { position, available, needed }.into());

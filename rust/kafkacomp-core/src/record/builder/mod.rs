@@ -352,8 +352,28 @@ impl RecordBatchBuilder {
         Ok(timestamp)
     }
 
-    /// Sets the producer state. A built batch can be built again with another state.
+    /// Sets the producer state.
+    ///
+    /// # Errors
+    /// The batch is built, or the magic has no producer ids.
     pub fn set_producer_state(
+        &mut self,
+        producer_id: i64,
+        producer_epoch: i16,
+        base_sequence: i32,
+        is_transactional: bool,
+    ) -> Result<(), BuildFault> {
+        if self.is_closed() {
+            return Err(BuildFault::Closed);
+        }
+        self.reopen_and_rewrite_producer_state(producer_id, producer_epoch, base_sequence, is_transactional)
+    }
+
+    /// Sets the producer state, also of a batch that is built, which can be built again with it.
+    ///
+    /// # Errors
+    /// The magic has no producer ids.
+    pub fn reopen_and_rewrite_producer_state(
         &mut self,
         producer_id: i64,
         producer_epoch: i16,

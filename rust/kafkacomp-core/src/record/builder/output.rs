@@ -29,6 +29,19 @@ impl RecordBatchBuilder {
         Ok(size)
     }
 
+    /// As [`build`](Self::build), into memory of its own.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    pub fn build_bytes(&mut self) -> Result<Vec<u8>, BuildFault> {
+        let mut out = Vec::new();
+        // Callers may set any ratio, so an estimate above the uncompressed size is not reserved.
+        let expected = self.estimated_size_in_bytes().min(self.uncompressed_bytes_written());
+        memory::reserve_exact(&mut out, expected)?;
+        self.build(&mut out)?;
+        Ok(out)
+    }
+
     /// As [`build`](Self::build), but the batch cannot be built again: if it is not compressed and `out` is empty, the buffers of
     /// builder and `out` are swapped instead of copied.
     ///

@@ -54,8 +54,8 @@ impl PartitionJob {
                     done = done.saturating_add(length);
                     continue;
                 }
-                let migrated = migrator.segment(source.as_ref(), (base, start), &mut writer, &mut |mappings, now| {
-                    mapped(mappings, done.saturating_add(now))
+                let migrated = migrator.segment(source.as_ref(), (base, start), &mut writer, &mut |positions, now| {
+                    mapped(positions, done.saturating_add(now))
                 });
                 if let ControlFlow::Break(broken) = migrated.map_err(|error| self.at(index, error))? {
                     return Ok(ControlFlow::Break(broken));

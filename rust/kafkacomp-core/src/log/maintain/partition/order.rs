@@ -160,8 +160,7 @@ impl<'a> SegmentsInOrder<'a> {
             let first = file.first_offset.unwrap_or(base).max(base);
             let before = self.job.open(earlier)?;
             let start = |number: usize, source: &dyn ReadAt, offset: i64| {
-                let data = self.job.segments[number].files.side_file(SideFile::OffsetIndex).ok().flatten();
-                position_before(source, data.as_deref().unwrap_or_default(), offset)
+                position_before(source, &self.job.segments[number].files.offset_index(), offset)
             };
             let starts = (|offset| start(earlier, before.as_ref(), offset), |offset| start(index, source, offset));
             let one = PartitionFile { number: earlier, source: before.as_ref(), start: &starts.0 };

@@ -1,0 +1,18 @@
+//! Rows as JSON lines, by the writer of the crate `arrow-json`.
+
+use arrow_array::RecordBatch as ArrowRecordBatch;
+use arrow_json::writer::{LineDelimited, WriterBuilder};
+use arrow_schema::ArrowError;
+
+/// All rows of a stream, each as an object on a line of its own, with every column: null where a value is.
+///
+/// # Errors
+/// An error of the stream, or a column whose type has no form in JSON.
+pub fn json_lines(rows: impl IntoIterator<Item = Result<ArrowRecordBatch, ArrowError>>) -> Result<Vec<u8>, ArrowError> {
+    let mut writer = WriterBuilder::new().with_explicit_nulls(true).build::<_, LineDelimited>(Vec::new());
+    for rows in rows {
+        writer.write(&rows?)?;
+    }
+    writer.finish()?;
+    Ok(writer.into_inner())
+}
