@@ -9,8 +9,7 @@ use super::batch::RecordBatch;
 use super::decode_fault::{DecodeFault, Failed};
 use super::error::{Error, Result};
 use super::fault::RecordFault;
-use super::layout::v2::ATTRIBUTES_BITS;
-use super::v2::{short_varint, word_at};
+use super::v2::usual_record;
 use crate::compress::CodecError;
 use crate::varint::{VarintError, size_of_varint, take_varint, take_varlong, zig_zag};
 
@@ -93,31 +92,16 @@ impl<'a> PartialRecords<'a> {
         Ok(true)
     }
 
-    /// Reads a record without headers and with short numbers, by whole words. `None` for any other record and for a corrupt
-    /// one, with only `record` changed.
+    /// Reads a record without headers and with short numbers whose fields fill its size, as [`usual_record`] does. `None` for any
+    /// other record, with only `record` changed.
     #[inline]
     fn usual_record(&mut self, record: &mut PartialRecord) -> Option<()> {
-        let rest = self.rest;
-        let word = word_at(rest, 0)?;
-        let (size, size_bits) = short_varint(word)?;
-        let (timestamp_delta, timestamp_bits) = short_varint(word >> (size_bits + ATTRIBUTES_BITS))?;
-        let mut at = ((size_bits + ATTRIBUTES_BITS + timestamp_bits) / 8) as usize;
-        let word = word_at(rest, at)?;
-        let (offset_delta, offset_bits) = short_varint(word)?;
-        let (key_size, key_bits) = short_varint(word >> offset_bits)?;
-        record.key_size = zig_zag(key_size);
-        at += ((offset_bits + key_bits) / 8) as usize + record.key_size.max(0) as usize;
-        let (value_size, value_bits) = short_varint(word_at(rest, at)?)?;
-        record.value_size = zig_zag(value_size);
-        at += (value_bits / 8) as usize + record.value_size.max(0) as usize;
-        let (&headers_count, behind) = rest.get(at..)?.split_first()?;
-        if headers_count != 0 {
-            return None;
-        }
-        self.rest = behind;
-        let size = zig_zag(size);
-        record.size_in_bytes = size.wrapping_add(size_of_varint(size) as i32);
-        self.place(record, i64::from(zig_zag(timestamp_delta)), zig_zag(offset_delta));
+        let mut rest = self.rest;
+        let usual = usual_record(rest)?;
+        record.size_in_bytes = size_in_bytes(take_varint(&mut rest).ok()?);
+        (record.key_size, record.value_size) = (zig_zag(usual.key_size), zig_zag(usual.value_size));
+        self.rest = usual.behind;
+        self.place(record, i64::from(zig_zag(usual.timestamp_delta)), zig_zag(usual.offset_delta));
         Some(())
     }
 
@@ -129,8 +113,7 @@ impl<'a> PartialRecords<'a> {
 
     #[inline(never)]
     fn any_record(&mut self, record: &mut PartialRecord) -> std::result::Result<(), DecodeFault> {
-        let size = take_varint(&mut self.rest).map_err(DecodeFault::Size)?;
-        record.size_in_bytes = size.wrapping_add(size_of_varint(size) as i32);
+        record.size_in_bytes = size_in_bytes(take_varint(&mut self.rest).map_err(DecodeFault::Size)?);
         let (_, fields) = self.rest.split_first().ok_or(DecodeFault::Size(VarintError::End))?;
         self.rest = fields;
         let timestamp_delta = take_varlong(&mut self.rest).map_err(DecodeFault::Size)?;
@@ -173,4 +156,10 @@ impl<'a> PartialRecords<'a> {
         self.read = self.count;
         reason.into_error(failed, &mut self.codec_error)
     }
+}
+
+/// The size of a record with its size field, in the length that Kafka would write.
+#[inline]
+fn size_in_bytes(size: i32) -> i32 {
+    size.wrapping_add(size_of_varint(size) as i32)
 }

@@ -294,13 +294,13 @@ pub(super) fn record_sequence(base_sequence: i32, offset_delta: i32) -> i32 {
 
 /// The eight bytes at `at` as a little-endian number.
 #[inline]
-pub(super) fn word_at(data: &[u8], at: usize) -> Option<u64> {
+fn word_at(data: &[u8], at: usize) -> Option<u64> {
     data.get(at..at.wrapping_add(8))?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
 /// A varint of at most three bytes at the low end of `word`, before zig-zag decoding, and its length in bits.
 #[inline]
-pub(super) fn short_varint(word: u64) -> Option<(u32, u32)> {
+fn short_varint(word: u64) -> Option<(u32, u32)> {
     let low = (word & 0x7f) as u32;
     if word & 0x80 == 0 {
         return Some((low, 8));
