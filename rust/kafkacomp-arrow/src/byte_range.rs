@@ -8,9 +8,7 @@ use std::sync::Arc;
 
 use kafkacomp_core::log::index::offset::OffsetIndex;
 use kafkacomp_core::log::read::source::read_full;
-use kafkacomp_core::log::{
-    ChunkEnd, EntryChunkReader, HeaderWalk, Hop, InMemory, LogFormat, ReadAt, SideFile, next_entry_from,
-};
+use kafkacomp_core::log::{ChunkEnd, EntryChunkReader, HeaderWalk, Hop, InMemory, LogFormat, ReadAt, next_entry_from};
 use kafkacomp_core::memory;
 use kafkacomp_core::message_set::entries::Entries;
 
@@ -158,7 +156,7 @@ impl<'s> Opened<'s> {
     fn indexed(&self, target: u64) -> Result<u64, ScanError> {
         let Some(base_offset) = self.segment.base_offset else { return Ok(0) };
         // An index that cannot be read is ignored.
-        let index = self.segment.files.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
+        let index = self.segment.files.offset_index();
         let Ok(index) = OffsetIndex::parse(&index, base_offset) else { return Ok(0) };
         let before = index.iter().take_while(|entry| u64::from(entry.position) <= target).last();
         let Some(entry) = before else { return Ok(0) };

@@ -8,7 +8,7 @@ use std::iter::Peekable;
 
 use kafkacomp_core::log::index::offset::OffsetIndex;
 use kafkacomp_core::log::{
-    BatchHeader, HeaderWalk, Hop, LogFormat, OffsetPosition, ReadAt, ReadError, SideFile, Span, next_entry_from,
+    BatchHeader, HeaderWalk, Hop, LogFormat, OffsetPosition, ReadAt, ReadError, Span, next_entry_from,
 };
 use kafkacomp_core::record::{RecordBatch, RecordReader};
 
@@ -44,7 +44,7 @@ pub fn split(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Resu
         let source = source.as_ref();
         let log_format = log_format_of(segment, source, length, options)?;
         // An offset index that cannot be read or is invalid is ignored.
-        let index = segment.files.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
+        let index = segment.files.offset_index();
         let index = segment.base_offset.and_then(|base| OffsetIndex::parse(&index, base).ok());
         let entries = index.iter().flat_map(OffsetIndex::iter).peekable();
         let reader = RecordReader::new(options.max_output_size);

@@ -68,7 +68,7 @@ pub(super) fn crc32c(data: &[u8]) -> Option<u32> {
 #[arcane]
 fn three_chains(_token: X64CryptoToken, data: &[u8]) -> u32 {
     let first = (data.len().wrapping_sub(1) & 7).wrapping_add(1);
-    let words = data.get(first..).unwrap_or_default().as_chunks::<8>().0;
+    let words = data[first..].as_chunks::<8>().0;
     let third = words.len() / 3;
     let over = words.len().wrapping_sub(third.wrapping_mul(3));
     let word_at = |at: usize| words.get(at).map_or(0, |word| u64::from_le_bytes(*word));
@@ -84,9 +84,9 @@ fn three_chains(_token: X64CryptoToken, data: &[u8]) -> u32 {
     let two_more = _mm_crc32_u64(sum, word_at(1));
     sum = if over > 1 { two_more } else { sum };
 
-    let pieces = words.get(over..).unwrap_or_default();
-    let (one, pieces) = pieces.split_at_checked(third).unwrap_or_default();
-    let (two, three) = pieces.split_at_checked(third).unwrap_or_default();
+    let pieces = &words[over..];
+    let (one, pieces) = pieces.split_at(third);
+    let (two, three) = pieces.split_at(third);
     let mut sums = [sum, 0, 0];
     for ((one, two), three) in one.iter().zip(two).zip(three) {
         sums[0] = _mm_crc32_u64(sums[0], u64::from_le_bytes(*one));
@@ -94,8 +94,8 @@ fn three_chains(_token: X64CryptoToken, data: &[u8]) -> u32 {
         sums[2] = _mm_crc32_u64(sums[2], u64::from_le_bytes(*three));
     }
     let moved = |sum: u64, words: usize| {
-        let power = SHIFT.get(words).copied().unwrap_or_default();
-        _mm_clmulepi64_si128(_mm_cvtsi64_si128(sum as i64), _mm_cvtsi64_si128(i64::from(power)), 0)
+        let power = i64::from(SHIFT[words]);
+        _mm_clmulepi64_si128(_mm_cvtsi64_si128(sum as i64), _mm_cvtsi64_si128(power), 0)
     };
     let both = _mm_xor_si128(moved(sums[0], third.wrapping_mul(2)), moved(sums[1], third));
     !((_mm_crc32_u64(0, _mm_cvtsi128_si64(both) as u64) ^ sums[2]) as u32)

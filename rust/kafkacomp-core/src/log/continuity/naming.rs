@@ -20,7 +20,7 @@ use crate::log::error::ReadError;
 use crate::log::index::offset::OffsetIndex;
 use crate::log::read::batch_headers::{HeaderWalk, Hop};
 use crate::log::read::chunk::{ChunkReader, chunk_bytes};
-use crate::log::read::segment_files::{OpenSegment, SideFile};
+use crate::log::read::segment_files::OpenSegment;
 use crate::log::read::source::ReadAt;
 use crate::memory;
 use crate::record::{Batches, RecordBatch, RecordReader};
@@ -62,7 +62,7 @@ pub fn misnamed_segments(base_offsets: &[i64], files: &[Arc<dyn OpenSegment>]) -
             continue;
         }
         // An index or a segment before that cannot be read is no evidence.
-        let data = segment.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
+        let data = segment.offset_index();
         let bounds = Bounds { base, next, before: files.before(base).unwrap_or_default() };
         let continues = |first: i64| {
             let end = first.checked_add(1).and_then(|after| files.before(after).ok());
@@ -157,7 +157,7 @@ impl Files<'_> {
         let Some(segment) = self.segments.get(index) else { return Ok(Before::default()) };
         let source = segment.open()?;
         let mut from = self.base_offsets[index];
-        let data = segment.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default();
+        let data = segment.offset_index();
         if let Some(last) = indexed_last(source.as_ref(), &data, from)?.filter(|&last| last < base) {
             return Ok(Before { last: Some(last), is_beyond: false });
         }

@@ -31,7 +31,7 @@ pub(super) fn reordered(
     }
     let is_compacted = is_compacted || segment.last_thinned.is_some_and(|thinned| thinned >= position);
     let from = segment.batches.partition_point(|batch| batch.position < position);
-    let places = segment.batches.get(from..).unwrap_or_default();
+    let places = &segment.batches[from..];
     if !may_continue(places, range) && !is_compacted {
         return Ok(None);
     }
