@@ -163,3 +163,45 @@ impl<'a> PartialRecords<'a> {
 fn size_in_bytes(size: i32) -> i32 {
     size.wrapping_add(size_of_varint(size) as i32)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compress::{Compression, CompressionType};
+    use crate::record::{BatchSettings, Batches, HeadersBuffer, RecordBatchBuilder, RecordReader};
+    use proptest::collection::vec;
+    use proptest::option;
+    use proptest::prelude::*;
+
+    fn size(field: Option<&[u8]>) -> i32 {
+        field.map_or(-1, |field| field.len() as i32)
+    }
+
+    proptest! {
+        #[test]
+        fn the_fields_of_whole_records(
+            records in vec((option::of(vec(any::<u8>(), 0..200)), option::of(vec(any::<u8>(), 0..200)), 0..3_usize, 0..1_i64 << 40), 1..20),
+        ) {
+            let settings = BatchSettings { compression: Compression::of(CompressionType::Lz4), ..BatchSettings::default() };
+            let mut builder = RecordBatchBuilder::new(settings).unwrap();
+            for (offset, (key, value, headers, timestamp)) in (0..).zip(&records) {
+                let mut buffer = HeadersBuffer::new();
+                (0..*headers).for_each(|_| buffer.push("k", None).unwrap());
+                builder.append(offset * 3, *timestamp, key.as_deref(), value.as_deref(), buffer.as_headers()).unwrap();
+            }
+            let built = builder.build_bytes().unwrap();
+            let batch = Batches::new(&built, 0).next().unwrap().unwrap();
+            let mut reader = RecordReader::new(1 << 20);
+            let mut partial = reader.partial_records(&batch).unwrap().unwrap();
+            let mut whole = RecordReader::new(1 << 20);
+            let mut record = PartialRecord::EMPTY;
+            for expected in whole.records(&batch).unwrap() {
+                let expected = expected.unwrap();
+                prop_assert!(partial.advance(&mut record).unwrap());
+                prop_assert_eq!((record.offset, record.timestamp), (expected.offset, expected.timestamp));
+                prop_assert_eq!((record.key_size, record.value_size), (size(expected.key), size(expected.value)));
+            }
+            prop_assert!(!partial.advance(&mut record).unwrap());
+        }
+    }
+}
