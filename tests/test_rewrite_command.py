@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -229,6 +230,7 @@ def test_what_is_left_out_is_kept_or_dropped(tmp_path: Path, quarantine: bool) -
         assert kept.read_bytes() == data[repair.position : repair.position + repair.length]
     (told,) = json.loads((tmp_path / "new" / "kafkacomp-repair.json").read_text())
     assert (told["position"], told["length"], told["reason"]) == (repair.position, repair.length, repair.reason)
+    assert (told["firstOffset"], told["lastOffset"]) == (repair.first_offset, repair.last_offset)
     rest = data[: repair.position] + data[repair.position + repair.length :]
     assert (tmp_path / "new" / FIRST).read_bytes() == rest
 
@@ -297,7 +299,11 @@ def test_command_repair(run: Run, tmp_path: Path) -> None:
     assert "1 corrupt range of " in out
     status, out, _ = run("repair", FLIPPED, tmp_path / "b", "--corrupt", "drop", "--json")
     assert status == 1
-    assert json.loads(out)["corrupt_ranges"] == 1
+    report = json.loads(out)
+    assert report["corruptRanges"] == 1
+    assert "firstOffset" in report["repairs"][0]
+    assert "firstOffset" in report["missing"][0]
+    assert not re.search(r'"\w+_\w+":', out)
     assert not (tmp_path / "b" / "kafkacomp-quarantine.bin").exists()
     assert run("repair", SOUND, tmp_path / "c")[0] == 0
 

@@ -11,7 +11,7 @@ import click
 from kafkacomp import log
 from kafkacomp._cli.common import CORRUPT, FINE, LOG_FORMAT, MAX_OUTPUT_SIZE, complain, progress_bar, say, say_json
 from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS
-from kafkacomp._text import count_text
+from kafkacomp._text import camel_case, count_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,8 +129,10 @@ def _show(target: str, report: log.RewriteReport, as_json: bool) -> int:
     for warning in report.warnings:
         complain(f"warning: {warning}")
     if as_json:
-        missing = [each._asdict() for each in report.missing]
-        say_json(dataclasses.asdict(report) | {"missing": missing})
+        lists: dict[str, object] = {"missing": [camel_case(each._asdict()) for each in report.missing]}
+        if isinstance(report, log.RepairReport):
+            lists["repairs"] = [camel_case(dataclasses.asdict(each)) for each in report.repairs]
+        say_json(camel_case(dataclasses.asdict(report)) | lists)
     else:
         for each in report.missing:
             say(f"missing: {each.segment}: offsets {each.first_offset} to {each.last_offset} ({each.reason})")

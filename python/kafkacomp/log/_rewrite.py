@@ -12,6 +12,7 @@ from kafkacomp import _kafkacomp
 from kafkacomp._arguments import BATCH_BYTES, checked_threads, compression_type_of, integer
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._log_format import LogFormat, check_log_format, undecided
+from kafkacomp._text import camel_case
 from kafkacomp.log._offset_map import offset_map as open_offset_map
 from kafkacomp.log._rewrite_work import RewriteWork
 from kafkacomp.tiered.source import SourceOptions
@@ -344,7 +345,7 @@ def repair(
             _refuse_old(job, work.name)
             repaired = _kafkacomp.repair_partition(job, QUARANTINE if quarantine else None)
             if repaired.repairs:
-                own = [dataclasses.asdict(each) for each in repaired.repairs]
+                own = [camel_case(dataclasses.asdict(each)) for each in repaired.repairs]
                 repaired.folder.write(REPORT, json.dumps(own, indent=1).encode())
             if repaired.first_open_offset is not None and repaired.corrupt_ranges:
                 offset = repaired.first_open_offset
