@@ -210,8 +210,10 @@ class Side:
 
 
 def _environment(package: Path) -> dict[str, str]:
-    # Before what is installed; hashes fixed, or every run would take another number of instructions.
-    return os.environ | {"PYTHONPATH": str(package), "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+    # Before what is installed; hashes fixed, or every run would take another number of instructions, as by OpenBLAS's
+    # idle threads, which spin.
+    fixed = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    return os.environ | fixed | {"PYTHONPATH": str(package)}
 
 
 def _pipe(stream: IO[str] | None) -> IO[str]:
