@@ -59,11 +59,11 @@ def test_wrong_names(log: Log, tmp_path: Path) -> None:
     assert not faults
 
 
-def batch(magic: int, codec: str, first: int, last: int) -> bytes:
-    """Records with all offsets from the first one to the last one."""
+def batch(magic: int, codec: str, first: int, last: int, size: int = 0) -> bytes:
+    """Records with all offsets from the first one to the last one, whose values have at least `size` bytes."""
     builder = RecordBatchBuilder(magic, codec, base_offset=first)
     for offset in range(first, last + 1):
-        builder.append(value=b"%d" % offset, timestamp=1000 + offset, offset=offset)
+        builder.append(value=b"%0*d" % (size, offset), timestamp=1000 + offset, offset=offset)
     return bytes(builder.build())
 
 
@@ -124,3 +124,36 @@ def test_one_bit_without_an_index(tmp_path: Path) -> None:
     injected.segments[0].indexes.clear()
     report = kafka_log.repair(injected.write(tmp_path), tmp_path / "repaired")
     assert [(each.action, each.position) for each in report.repairs] == [("quarantined", 0)]
+
+
+@pytest.mark.parametrize("name", [301, 350, 499, 500, 512, 549, 1000])
+def test_name_above_the_last_offset(name: int, tmp_path: Path) -> None:
+    """The second batch, which continues the first one, proves the name wrong: also if it is in another chunk."""
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    spans = {name: [(0, 99), (100, 199)], 200: [(200, 299)], 300: [(300, 399), (400, 499)]}
+    for base, batches in spans.items():
+        data = b"".join(batch(2, "none", first, last, size=450) for first, last in batches)
+        (folder / f"{base:020}.log").write_bytes(data)
+    for on_error in ("raise", "skip"):
+        found = pa.table(kc.scan(folder, columns=["offset"], on_error=on_error))
+        assert found["offset"].to_pylist() == list(range(500))
+    for rewrite in (kafka_log.repair, kafka_log.recompress):
+        report = rewrite(folder, tmp_path / rewrite.__name__ / "t-0")
+        assert any(f"begins at offset 0, but its name is {name}" in each for each in report.warnings)
+        found = pa.table(kc.scan(tmp_path / rewrite.__name__ / "t-0", columns=["offset"]))
+        assert found["offset"].to_pylist() == list(range(500))
+
+
+def test_name_of_a_copy_with_more(tmp_path: Path) -> None:
+    """A copy of an older state under a wrong name: it has no place, and what only it has is not dropped in silence."""
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    for base, spans in {0: [(0, 99)], 200: [(200, 299)], 549: [(0, 99), (100, 199)]}.items():
+        (folder / f"{base:020}.log").write_bytes(b"".join(batch(2, "none", *span) for span in spans))
+    report = kafka_log.repair(folder, tmp_path / "repaired")
+    length = len(batch(2, "none", 100, 199))
+    assert ("quarantined", length) in {(each.action, each.length) for each in report.repairs}
+    assert (100, 199) in {(each.first_offset, each.last_offset) for each in report.missing}
+    with pytest.raises(kc.CorruptRecordError, match=r"549\.log: offset field 0 of the batch at byte 0 cannot be right"):
+        kafka_log.recompress(folder, tmp_path / "recompressed")

@@ -19,11 +19,11 @@ use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::log::error::ReadError;
 use crate::log::index::offset::OffsetIndex;
 use crate::log::read::batch_headers::{HeaderWalk, Hop};
-use crate::log::read::chunk::{ChunkReader, chunk_bytes};
+use crate::log::read::chunk::{ChunkEnd, ChunkReader, chunk_bytes};
 use crate::log::read::segment_files::OpenSegment;
 use crate::log::read::source::ReadAt;
 use crate::memory;
-use crate::record::{Batches, RecordBatch, RecordReader};
+use crate::record::{Batches, RecordReader};
 
 /// The most batches whose offsets are kept for a partition: 24 MiB.
 const MOST_KEPT: usize = 1 << 20;
@@ -280,18 +280,23 @@ fn begins_elsewhere(
 /// The first two batches, if they are adjacent and their checksums are right.
 fn first_batches(source: &dyn ReadAt) -> Result<(Option<Offsets>, Option<Offsets>), ReadError> {
     let mut chunks = ChunkReader::new(0, source.length()?, true);
-    let mut buffer = Vec::new();
-    // A path to the method instead of the closure would fix the lifetime of the batch.
-    #[allow(clippy::redundant_closure_for_method_calls)]
-    let (used, _) = chunks.read(source, &mut buffer, 0, |batch| batch.ensure_valid())?;
-    let mut reader = RecordReader::new(DEFAULT_MAX_OUTPUT_SIZE);
-    let mut offsets = |batch: RecordBatch<'_>| {
-        reader.base_offset(&batch).ok().map(|first| (first, batch.last_offset(), batch.offset_field()))
-    };
-    let mut batches = Batches::new(chunk_bytes(source, &buffer, 0, used), 0).map_while(Result::ok);
-    let first = batches.next().and_then(&mut offsets);
-    let second = batches.next().and_then(&mut offsets);
-    Ok((first, second))
+    let (mut buffer, mut found) = (Vec::new(), Vec::new());
+    loop {
+        let position = chunks.position();
+        // A path to the method instead of the closure would fix the lifetime of the batch.
+        #[allow(clippy::redundant_closure_for_method_calls)]
+        let (used, ended) = chunks.read(source, &mut buffer, 0, |batch| batch.ensure_valid())?;
+        let mut reader = RecordReader::new(DEFAULT_MAX_OUTPUT_SIZE);
+        let batches = Batches::new(chunk_bytes(source, &buffer, position, used), position).map_while(Result::ok);
+        found.extend(batches.take(2).map(|batch| {
+            reader.base_offset(&batch).ok().map(|first| (first, batch.last_offset(), batch.offset_field()))
+        }));
+        // A chunk of large batches may have only one.
+        if found.len() > 1 || !matches!(ended, ChunkEnd::More) {
+            let at = |index: usize| found.get(index).copied().flatten();
+            return Ok((at(0), at(1)));
+        }
+    }
 }
 
 /// Whether flipping a single bit of a batch's offset field puts all its offsets into a range.

@@ -151,9 +151,9 @@ impl Repairer {
         progress: &mut dyn FnMut(u64) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B, SequenceReport>, Error> {
         self.segment = index;
-        let is_ordered = bounds.base_offset.is_some();
+        let base_offset = bounds.base_offset;
         let mut visitor =
-            SegmentRepair { repairer: self, writer, is_ordered, from, lost: MissingRanges::default(), progress };
+            SegmentRepair { repairer: self, writer, base_offset, from, lost: MissingRanges::default(), progress };
         let walked = walk_in_order(source, bounds, &mut visitor)?;
         let lost = std::mem::take(&mut visitor.lost);
         Ok(walked.map_continue(|found| SequenceReport { missing: merged(&found.missing, &lost), ..found }))
@@ -257,8 +257,8 @@ fn merged(one: &MissingRanges, other: &MissingRanges) -> MissingRanges {
 struct SegmentRepair<'a, B> {
     repairer: &'a mut Repairer,
     writer: &'a mut LogWriter,
-    /// Whether its offsets are judged; a captured record set's are not.
-    is_ordered: bool,
+    /// The offset in the segment's name; `None` for a captured record set, whose offsets are not judged.
+    base_offset: Option<i64>,
     from: i64,
     /// The offsets of batches that are in order but were dropped.
     lost: MissingRanges,
@@ -294,15 +294,15 @@ impl<B> Visitor for SegmentRepair<'_, B> {
                 let error = ContentError::OffsetField { position: range.0, stored: batch.offset_field(), expected };
                 return self.leave_out(batch, judgement.missing, error.to_string());
             }
-            // The name is wrong: the segments before do not necessarily have its records.
-            Place::BelowBaseOffset { base_offset: expected } if self.is_ordered && last < self.from => {
-                let error = ContentError::OffsetField { position: range.0, stored: batch.offset_field(), expected };
-                return self.leave_out(batch, judgement.missing, error.to_string());
-            }
             _ => {}
         }
-        if self.is_ordered && last < self.from {
-            return Ok(());
+        if let Some(expected) = self.base_offset.filter(|_| last < self.from) {
+            if first >= expected {
+                return Ok(());
+            }
+            // The name is wrong: the segments before do not necessarily have these records.
+            let error = ContentError::OffsetField { position: range.0, stored: batch.offset_field(), expected };
+            return self.lose(batch, judgement, error.to_string());
         }
         let fixed = match content.detail {
             Verdict::Intact => None,
@@ -372,7 +372,7 @@ impl<B> SegmentRepair<'_, B> {
         (first, expected): (i64, i64),
     ) -> Result<Result<(), Error>, Error> {
         let batch = RecordBatch::new(data, position).map_err(Error::from);
-        let appended = if self.is_ordered && first < expected {
+        let appended = if self.base_offset.is_some() && first < expected {
             let mut out = Vec::new();
             batch
                 .and_then(|batch| Ok(self.repairer.trimmer.push_from(&batch, expected, &mut out)?))
@@ -418,7 +418,7 @@ impl<B> SegmentRepair<'_, B> {
 
     /// Drops a batch that is in order.
     fn lose(&mut self, batch: &RecordBatch<'_>, judgement: &Judgement, reason: String) -> Result<(), Error> {
-        if let Some((first_offset, last_offset)) = judgement.missing.filter(|_| self.is_ordered) {
+        if let Some((first_offset, last_offset)) = judgement.missing.filter(|_| self.base_offset.is_some()) {
             self.lost.push(MissingRange { first_offset, last_offset, reason: MissingReason::Corrupt });
         }
         self.leave_out(batch, judgement.missing, reason)
@@ -427,7 +427,7 @@ impl<B> SegmentRepair<'_, B> {
     fn leave_out(&mut self, batch: &RecordBatch<'_>, missing: Option<(i64, i64)>, reason: String) -> Result<(), Error> {
         let kept_at = self.repairer.keep(batch.data(), self.writer)?;
         let range = (batch.position(), batch.size_in_bytes() as u64);
-        let missing = missing.filter(|_| self.is_ordered);
+        let missing = missing.filter(|_| self.base_offset.is_some());
         self.repairer.add_corrupt(range, false, missing, reason, kept_at);
         Ok(())
     }

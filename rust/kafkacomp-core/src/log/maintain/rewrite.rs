@@ -216,7 +216,7 @@ pub fn rewrite_segment<B>(
         reader: RecordReader::new(max_output_size),
         trimmer: Recompressor::new(Compression::of(crate::CompressionType::None), max_output_size),
         from,
-        is_ordered: bounds.base_offset.is_some(),
+        base_offset: bounds.base_offset,
         run: Vec::new(),
         run_position: 0,
         found: SegmentRewritten::default(),
@@ -236,7 +236,8 @@ struct SegmentRewrite<'a, 's, B> {
     reader: RecordReader,
     trimmer: Recompressor,
     from: i64,
-    is_ordered: bool,
+    /// The offset in the segment's name; `None` for a captured record set, whose offsets are not judged.
+    base_offset: Option<i64>,
     /// Adjacent batches, and the position of the first one.
     run: Vec<u8>,
     run_position: u64,
@@ -281,7 +282,7 @@ impl<B> Visitor for SegmentRewrite<'_, '_, B> {
     fn read(&mut self, batch: &RecordBatch<'_>) -> Result<Content<()>, Error> {
         let mut span = Span::of(batch);
         let mut records = None;
-        if span.first.is_none() && self.is_ordered {
+        if span.first.is_none() && self.base_offset.is_some() {
             let mut count = 0_u64;
             for record in self.reader.records(batch)? {
                 let record = record?;
@@ -326,10 +327,14 @@ impl<B> Visitor for SegmentRewrite<'_, '_, B> {
                 return Err(ContentError::OffsetField { position: at, stored: batch.offset_field(), expected }.into());
             }
         }
-        if !self.is_ordered || first >= from {
+        if self.base_offset.is_none() || first >= from {
             return self.add(batch.data(), at);
         }
         if last < from {
+            if let Some(expected) = self.base_offset.filter(|&base| first < base && last < self.from) {
+                // The name is wrong: the segments before do not necessarily have these records.
+                return Err(ContentError::OffsetField { position: at, stored: batch.offset_field(), expected }.into());
+            }
             return Ok(());
         }
         let mut trimmed = Vec::new();
