@@ -118,16 +118,19 @@ def test_headers_may_be_a_mapping() -> None:
 
 
 @pytest.mark.parametrize(
-    "call",
+    ("call", "message"),
     [
-        lambda builder: builder.append(b"value", b"key"),
-        lambda builder: builder.has_room_for(b"value", b"key"),
-        lambda builder: builder.append_end_txn_marker(True, 1),  # noqa: FBT003 - what is refused
-        lambda _: record.estimate_batch_size_upper_bound(b"value", b"key"),  # type: ignore[call-arg]
+        (
+            lambda builder: builder.append(b"value", b"key"),
+            r"only the value is positional: write append\(value, key=key\)",
+        ),
+        (lambda builder: builder.has_room_for(b"value", b"key"), "positional argument"),
+        (lambda builder: builder.append_end_txn_marker(True, 1), "positional argument"),  # noqa: FBT003 - what is refused
+        (lambda _: record.estimate_batch_size_upper_bound(b"value", b"key"), "positional argument"),  # type: ignore[call-arg]
     ],
 )
-def test_key_and_value_cannot_be_swapped_by_position(call: Callable[[Any], object]) -> None:
-    with pytest.raises(TypeError, match="positional"):
+def test_key_and_value_cannot_be_swapped_by_position(call: Callable[[Any], object], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
         call(record.RecordBatchBuilder())
 
 
