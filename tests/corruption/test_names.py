@@ -151,9 +151,35 @@ def test_name_of_a_copy_with_more(tmp_path: Path) -> None:
     folder.mkdir()
     for base, spans in {0: [(0, 99)], 200: [(200, 299)], 549: [(0, 99), (100, 199)]}.items():
         (folder / f"{base:020}.log").write_bytes(b"".join(batch(2, "none", *span) for span in spans))
+    with pytest.raises(kc.CorruptRecordError, match=r"549\.log: the batch at byte \d+ states offsets 100 to 199"):
+        list(kc.scan(folder))
     report = kafka_log.repair(folder, tmp_path / "repaired")
     length = len(batch(2, "none", 100, 199))
     assert ("quarantined", length) in {(each.action, each.length) for each in report.repairs}
     assert (100, 199) in {(each.first_offset, each.last_offset) for each in report.missing}
-    with pytest.raises(kc.CorruptRecordError, match=r"549\.log: offset field 0 of the batch at byte 0 cannot be right"):
+    with pytest.raises(
+        kc.CorruptRecordError, match=r"549\.log: offset field 100 of the batch at byte \d+ cannot be right"
+    ):
         kafka_log.recompress(folder, tmp_path / "recompressed")
+
+
+@pytest.mark.parametrize(("magic", "codec"), [(0, "none"), (1, "gzip"), (2, "none")])
+@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize("name", [549, 100_000])
+def test_copy_under_another_name(name: int, count: int, magic: int, codec: str, tmp_path: Path) -> None:
+    """The offsets come once, and the copy is named."""
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    first = [(n * 50, n * 50 + 49) for n in range(4)]
+    for base, spans in {0: first, 200: [(200, 299)], name: first[:count]}.items():
+        data = b"".join(batch(magic, codec, *span, size=900) for span in spans)
+        (folder / f"{base:020}.log").write_bytes(data)
+    for on_error in ("raise", "skip"):
+        scan = kc.scan(folder, columns=["offset"], on_error=on_error)
+        assert pa.table(scan)["offset"].to_pylist() == list(range(300))
+        assert any(f"{name}.log: " in each and "repeat offsets 0 to" in each for each in scan.report.warnings)
+    kafka_log.repair(folder, tmp_path / "repaired" / "t-0")
+    kafka_log.recompress(folder, tmp_path / "recompressed" / "t-0", compression_type="gzip")
+    for rewritten in ("repaired", "recompressed"):
+        found = pa.table(kc.scan(tmp_path / rewritten / "t-0", columns=["offset"]))
+        assert found["offset"].to_pylist() == list(range(300))

@@ -289,6 +289,10 @@ impl Continuity {
         let expected = self.expected?;
         let resumes = next.span.map_or(next.end_offset, |next| next.first);
         match placement {
+            // Of a segment whose name is wrong, as that of a copy under another name.
+            Placement::InOrder if !self.started && span.last < expected => {
+                next.others.is_copied(next.source, span, position).then_some(Placement::Repeated)
+            }
             Placement::Misplaced { .. } if span.last < expected => {
                 next.others.has_copy(next.source, span, position).then_some(Placement::Repeated)
             }

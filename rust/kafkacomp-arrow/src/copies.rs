@@ -45,12 +45,18 @@ impl OtherBatches {
     /// Whether there is a copy of the batch at `position` of the segment, whose bytes are `source`: before it, or in the segment
     /// that should have it. After too many searches, the result is false.
     pub fn has_copy(&self, source: &dyn ReadAt, span: Span, position: u64) -> bool {
-        let is_same = |other: &dyn ReadAt, header: &Header, _: Option<i64>| {
-            let Span { first, last, crc } = header.span;
-            let is_first = first.is_none() || span.first.is_none() || first == span.first;
-            is_first && (last, crc) == (span.last, span.crc) && is_same(source, position, other, header.position)
-        };
+        let is_same =
+            |other: &dyn ReadAt, header: &Header, _: Option<i64>| is_copy(source, (span, position), other, header);
         self.any(source, span, position, &is_same).unwrap_or_default()
+    }
+
+    /// Whether the segment that should have the batch at `position` has a copy of it. Unlike [`has_copy`](Self::has_copy) it may
+    /// be asked for every batch of a segment: it looks at the one batch that ends with the same offset.
+    pub fn is_copied(&self, source: &dyn ReadAt, span: Span, position: u64) -> bool {
+        let Some((place, other)) = self.open(span.first.unwrap_or(span.last)) else { return false };
+        let Some(headers) = self.known.of(place, other.as_ref()) else { return self.has_copy(source, span, position) };
+        let found = headers.get(headers.partition_point(|header| header.span.last < span.last));
+        found.is_some_and(|header| is_copy(source, (span, position), other.as_ref(), header))
     }
 
     /// Whether batches before the one at `position`, or in the segment that should have it, have some of its offsets. After too
@@ -101,6 +107,13 @@ impl OtherBatches {
         let (number, source) = others.open(offset).ok().flatten()?;
         Some((Place::Number(number), source))
     }
+}
+
+/// Whether a batch of another segment has the offsets, the checksum and the bytes of the batch at `position`.
+fn is_copy(source: &dyn ReadAt, (span, position): (Span, u64), other: &dyn ReadAt, header: &Header) -> bool {
+    let Span { first, last, crc } = header.span;
+    let is_first = first.is_none() || span.first.is_none() || first == span.first;
+    is_first && (last, crc) == (span.last, span.crc) && is_same(source, position, other, header.position)
 }
 
 /// Whether the batch at `position` has the bytes of another one, from the magic on.

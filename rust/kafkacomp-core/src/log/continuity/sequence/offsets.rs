@@ -58,7 +58,9 @@ impl<V: Visitor> Walk<'_, V> {
             }
         };
         if let Some(base_offset) = self.below_base_offset(batch, span, &around)? {
-            return Ok(Place::BelowBaseOffset { base_offset });
+            // A copy under another name repeats the segment that it was made of.
+            let is_copy = span.last < expected && self.copies.has(self.source, batch)?;
+            return Ok(if is_copy { Place::Repeated } else { Place::BelowBaseOffset { base_offset } });
         }
         if self.copies.has(self.source, batch)? {
             return Ok(match found {
