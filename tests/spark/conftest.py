@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
@@ -11,11 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+# PySpark 3.5 may give a task an idle Python worker whose socket a failed task has closed ("Socket is closed"); 4.0 does
+# not. The second attempt of the task gets another worker.
+MASTER = "local[2, 2]" if pyspark.__version__.startswith("3.") else "local[2]"
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A local session on two cores; the format is known to it without being registered."""
     session = (
-        SparkSession.builder.master("local[2]")
+        SparkSession.builder.master(MASTER)
         .appName("kafkacomp tests")
         .config("spark.driver.memory", "1g")
         .config("spark.ui.enabled", "false")
