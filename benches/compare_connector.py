@@ -249,7 +249,7 @@ def exporting(spark: SparkSession, log_dir: Path, options: dict[str, str], folde
     def run() -> None:
         target = folder / "parquet"
         shutil.rmtree(target)  # as Spark's overwrite does
-        export(spark, log_dir, target, columns=COLUMNS, compression="snappy", options=options)
+        export(spark, log_dir, target, columns=COLUMNS, parquet_compression="snappy", options=options)
 
     return run
 
