@@ -233,7 +233,7 @@ def find_in(filesystem: FileSystem, path: str, failed: _Failed = None) -> Iterat
     def find() -> list[Partition]:
         errors.clear()
         note: _Failed = None if failed is None else lambda path, error: errors.append((path, error))
-        return list(_folder(filesystem, path, filesystem.list(path), note))
+        return list(_folder(filesystem, path, filesystem.list(path), note, searched=_Searched()))
 
     # Spark writes to local folders only.
     found = settled(path, find) if isinstance(filesystem.segment(path), str) else find()
@@ -249,12 +249,28 @@ def find_in(filesystem: FileSystem, path: str, failed: _Failed = None) -> Iterat
     yield from found
 
 
+class _Searched:
+    """The folders of folders that a search has entered: links may form loops."""
+
+    def __init__(self) -> None:
+        self._depths: dict[object, int] = {}
+
+    def enter(self, filesystem: FileSystem, path: str, depth: int) -> bool:
+        """Whether a folder is to be searched: for the first time, or at a lower depth, from which more is reached."""
+        identity = filesystem.identity(path)
+        if identity is not None and self._depths.get(identity, depth + 1) <= depth:
+            return False
+        self._depths[identity] = depth
+        return True
+
+
 def _folder(
     filesystem: FileSystem,
     path: str,
     entries: list[Entry],
     failed: _Failed,
     *,
+    searched: _Searched,
     checkpoints: OffsetCheckpoints | None = None,
     depth: int = 0,
 ) -> Iterator[Partition]:
@@ -278,7 +294,7 @@ def _folder(
         checkpoints = None if known is None else checkpoints or OffsetCheckpoints(filesystem, parent_of(path))
         yield Partition(topic, partition, own, checkpoints=checkpoints)
         return
-    if depth > _MAX_DEPTH or is_marked(basename(path)):
+    if depth > _MAX_DEPTH or is_marked(basename(path)) or not searched.enter(filesystem, path, depth):
         return
     checkpoints = OffsetCheckpoints(filesystem, path)
     for entry in sorted((e for e in entries if e.is_dir), key=lambda e: natural_order(basename(e.path))):
@@ -292,7 +308,9 @@ def _folder(
                 raise
             failed(entry.path, error)
             continue
-        yield from _folder(filesystem, entry.path, inside, failed, checkpoints=checkpoints, depth=depth + 1)
+        yield from _folder(
+            filesystem, entry.path, inside, failed, searched=searched, checkpoints=checkpoints, depth=depth + 1
+        )
 
 
 def _segments(filesystem: FileSystem, folder: str, entries: list[Entry]) -> list[Segment]:

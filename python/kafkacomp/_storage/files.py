@@ -189,7 +189,7 @@ class _Place:
         return _Place(self.filesystem, f"{self.path.rstrip('/')}/{name}", shown)
 
 
-def _files(place: _Place, chunked: Chunked | None, seen: set[tuple[int, int]]) -> Iterator[SourceFile]:
+def _files(place: _Place, chunked: Chunked | None, seen: set[object]) -> Iterator[SourceFile]:
     entry = place.filesystem.info(place.path)
     if entry.is_dir:
         yield from _walk(place, chunked, seen)
@@ -211,13 +211,12 @@ def _files(place: _Place, chunked: Chunked | None, seen: set[tuple[int, int]]) -
     yield file
 
 
-def _walk(place: _Place, chunked: Chunked | None, seen: set[tuple[int, int]]) -> Iterator[SourceFile]:
+def _walk(place: _Place, chunked: Chunked | None, seen: set[object]) -> Iterator[SourceFile]:
     """Yield the files in a folder and its subfolders; each folder once, even if links lead to it."""
-    if place.shown is not None:
-        status = place.shown.stat()
-        if (status.st_dev, status.st_ino) in seen:
+    if (identity := place.filesystem.identity(place.path)) is not None:
+        if identity in seen:
             return
-        seen.add((status.st_dev, status.st_ino))
+        seen.add(identity)
     entries = place.filesystem.list(place.path)
     remote = None if chunked is None else remote_folder(place.filesystem, place.path, entries)
     if chunked is not None and remote is not None and remote.has_manifests:

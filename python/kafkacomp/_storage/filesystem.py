@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import re
 import stat
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from kafkacomp._storage.ranges import File
     from kafkacomp._types import StrPath
 
+_LOGGER = logging.getLogger("kafkacomp")
+
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 
@@ -27,6 +30,9 @@ class FileSystem(Store, Protocol):
 
     def segment(self, path: str) -> object:
         """The object by which the core opens a segment."""
+
+    def identity(self, path: str) -> object | None:
+        """What identifies a folder to which several links lead; ``None`` on file systems without links."""
 
 
 def local_folder(path: StrPath) -> str:
@@ -200,7 +206,10 @@ class _Local:
                     try:
                         entries.append(Entry(entry.path, entry.is_dir(), entry.stat().st_size))
                     except FileNotFoundError:
-                        continue  # the broker has deleted it since
+                        if entry.is_symlink():  # of a segment, it is an error when it is opened
+                            _LOGGER.warning("%s: a link whose target does not exist", entry.path)
+                            entries.append(Entry(entry.path, is_dir=False, size=0))
+                        # Otherwise the broker has deleted it since.
         except OSError as error:
             if error.errno == errno.ENOMEM:
                 raise MemoryError(f"out of memory: cannot list {path}") from None
@@ -215,6 +224,13 @@ class _Local:
 
     def segment(self, path: str) -> object:
         return path
+
+    def identity(self, path: str) -> object | None:
+        try:
+            status = os.stat(path)  # noqa: PTH116 - as above
+        except FileNotFoundError:
+            return None  # deleted since it was listed
+        return status.st_dev, status.st_ino
 
 
 class _LocalFile:

@@ -88,6 +88,10 @@ class Remote:
         """The object by which the core opens a segment."""
         return RemoteSegmentFile(self, path)
 
+    def identity(self, _path: str) -> None:
+        """Stores have no links."""
+        return
+
 
 class _RemoteFile:
     """A file of the store."""
