@@ -97,3 +97,14 @@ def test_a_corrupt_side_is_not_the_same(tmp_path: Path, original: Path, capsys: 
     # What neither side can read is not the same either.
     assert main(["diff", str(tmp_path / "corrupt"), str(tmp_path / "corrupt")]) == 1
     assert "cannot be read" in capsys.readouterr().out
+
+
+def test_a_partition_in_two_folders_is_not_compared(
+    tmp_path: Path, original: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only one of them would be, and the other one could have other records."""
+    kc.write(table(value=(3, b"other")), tmp_path / "both" / "disk-a", topic="t")
+    kc.write(table(), tmp_path / "both" / "disk-b", topic="t")
+    for sources in ((original, tmp_path / "both"), (tmp_path / "both", original)):
+        assert main(["diff", *map(str, sources)]) == 2
+        assert "t-0 is in several folders" in capsys.readouterr().err

@@ -69,7 +69,7 @@ def diff(  # noqa: PLR0917 - click hands everything over by name
     """
     opening = SourceOptions(storage_options=storage_options)
     with waiting("listing segments"):
-        sides = [_by_name(select(opening.resolve(each), topics, partitions)) for each in (source, other)]
+        sides = [_by_name(select(opening.resolve(each), topics, partitions), each) for each in (source, other)]
     options["threads"] = checked_threads(threads)
     total = sum(segment.size for side in sides for each in side.values() for segment in each.segments)
     keys = sorted(sides[0].keys() | sides[1].keys(), key=str)
@@ -101,8 +101,16 @@ def _give(found: list[_Difference], partitions: int, records: int, *, as_json: b
     say(f"{records:,} records are the same" if not found else f"different: {len(found)} of {partitions} partitions")
 
 
-def _by_name(partitions: list[Partition]) -> dict[tuple[str | None, int | None], Partition]:
-    return {(each.topic, each.partition): each for each in partitions}
+def _by_name(partitions: list[Partition], source: str) -> dict[tuple[str | None, int | None], Partition]:
+    """The partitions by topic and number; ValueError if a log has one of them twice."""
+    found: dict[tuple[str | None, int | None], Partition] = {}
+    for each in partitions:
+        if found.setdefault((each.topic, each.partition), each) is not each:
+            name = "an unknown partition" if each.topic is None else f"{each.topic}-{each.partition}"
+            raise ValueError(
+                f"{source}: {name} is in several folders, of which only one can be compared: give that one"
+            )
+    return found
 
 
 def _compared(
