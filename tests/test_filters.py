@@ -10,6 +10,7 @@ import pytest
 
 import kafkacomp as kc
 from kafkacomp._cli import main
+from kafkacomp._cli.dump import _LastRecords
 from kafkacomp.arrow import filter_rows
 
 if TYPE_CHECKING:
@@ -158,3 +159,19 @@ def test_tables_name_base64_and_show_times(logs: Path, capsys: pytest.CaptureFix
     assert "payload (base64): AP8=" in out
     assert 'payload: {"order": 2}' in out
     assert "timestamp: 2023-11-14T22:13:20Z" in out
+
+
+def test_the_last_records_take_one_step_each() -> None:
+    steps = 0
+
+    class Counted(list[Any]):
+        def __len__(self) -> int:
+            nonlocal steps
+            steps += 1
+            return super().__len__()
+
+    kept = _LastRecords(500)
+    for number in range(2_000):
+        kept.add(None, Counted([number]))  # type: ignore[arg-type]  # batches are only kept
+    assert [record for _, records in kept.by_batch for record in records] == list(range(1_500, 2_000))
+    assert steps <= 4 * 2_000

@@ -137,6 +137,29 @@ class _Course:
         return taken
 
 
+class _LastRecords:
+    """The last records of those that are added, at most so many, by batch."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._count = 0
+        self.by_batch: deque[tuple[RecordBatch, list[Record]]] = deque()
+
+    def add(self, batch: RecordBatch, records: list[Record]) -> None:
+        """Add the records of a batch, and drop the earliest ones if there are too many."""
+        if records:
+            self.by_batch.append((batch, records))
+            self._count += len(records)
+        while (excess := self._count - self._most) > 0:
+            first, others = self.by_batch[0]
+            if len(others) <= excess:
+                self.by_batch.popleft()
+                self._count -= len(others)
+            else:
+                self.by_batch[0] = (first, others[excess:])
+                self._count = self._most
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Dump:
     """Writes rows and reports corruption, for one run of the command."""
@@ -258,7 +281,7 @@ class _Dump:
         may_drop = self.selected.bounds == Bounds(
             topics=self.selected.bounds.topics, partitions=self.selected.bounds.partitions
         )
-        kept: list[tuple[RecordBatch, list[Record]]] = []
+        kept = _LastRecords(wanted)
         for batch in self.batches(file):
             if isinstance(batch, Corruption):
                 self.complain(_named(file, batch.message))
@@ -271,28 +294,17 @@ class _Dump:
             while may_drop and declared - _declared(tail[0]) >= wanted:
                 declared -= _declared(tail.popleft())
             if not may_drop:
-                sound &= self._keep(file, tail.popleft(), kept, wanted)
+                sound &= self._keep(file, tail.popleft(), kept)
         for batch in tail:
-            sound &= self._keep(file, batch, kept, wanted)
-        return kept, sound
+            sound &= self._keep(file, batch, kept)
+        return list(kept.by_batch), sound
 
-    def _keep(
-        self, file: SourceFile, batch: RecordBatch, kept: list[tuple[RecordBatch, list[Record]]], wanted: int
-    ) -> bool:
-        """Add the records of a batch, and drop the earliest ones if there are too many."""
+    def _keep(self, file: SourceFile, batch: RecordBatch, kept: _LastRecords) -> bool:
+        """Add the records of a batch."""
         if not batch.is_valid:
             self.complain(_named(file, f"the checksum of the batch at byte {batch.position} is wrong"))
         records, sound = self._chosen(file, batch)
-        if records:
-            kept.append((batch, records))
-        excess = sum(len(each) for _, each in kept) - wanted
-        while excess > 0:
-            first, others = kept[0]
-            if len(others) <= excess:
-                kept.pop(0)
-            else:
-                kept[0] = (first, others[excess:])
-            excess -= len(others)
+        kept.add(batch, records)
         return sound and batch.is_valid
 
     def messages_of(self, file: SourceFile) -> bool:
