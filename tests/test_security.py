@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 
 import kafkacomp as kc
+from kafkacomp.tiered.manifest import MAX_CHUNKS
+from kafkacomp.tiered.objects import _MAX_MANIFEST
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -26,6 +28,8 @@ def test_limits_and_their_defaults() -> None:
     assert listed == [
         kc.DEFAULT_MAX_OUTPUT_SIZE,
         constant("MAX_MESSAGE_SET_NESTING"),
+        _MAX_MANIFEST,
+        MAX_CHUNKS,
         constant("MAX_ZSTD_WINDOW"),
         parameters["arrow_batch_bytes"].default,
         constant("MAX_POOLED_BUFFER"),

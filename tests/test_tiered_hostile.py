@@ -17,7 +17,9 @@ from golden.reading import assert_same, scan_rows
 from golden.tiered import TieredCase, cases
 from kafkacomp import _kafkacomp, zstd
 from kafkacomp.tiered.keys import EncryptionKeyError
+from kafkacomp.tiered.lineage import valid_ranges
 from kafkacomp.tiered.manifest import Manifest
+from kafkacomp.tiered.metadata import RemoteSegment
 from kafkacomp.tiered.resolve import TieredOptions
 
 if TYPE_CHECKING:
@@ -258,6 +260,45 @@ def test_what_is_no_manifest(tmp_path: Path, content: bytes) -> None:
     some(folder, "rsm-manifest").write_bytes(content)
     with pytest.raises(kc.CorruptRecordError, match="not a valid segment manifest"):
         kc.scan(folder, **BOTH.known)
+
+
+@pytest.mark.parametrize("piece", [b"[],", b"{},", b"0,", b'"":0,'], ids=["arrays", "objects", "numbers", "fields"])
+def test_a_manifest_of_many_values(tmp_path: Path, piece: bytes) -> None:
+    """Each of them would take twenty times its bytes of memory."""
+    content = some(PLAIN.folder, "rsm-manifest").read_bytes()
+    brackets = (b"{", b'"":0}') if piece[:1] == b'"' else (b"[", b"0]")
+    values = brackets[0] + piece * (3_000_000 // len(piece)) + brackets[1]
+    folder = copied(PLAIN, tmp_path)
+    some(folder, "rsm-manifest").write_bytes(content.replace(b"{", b'{"more":' + values + b",", 1))
+    tracemalloc.start()
+    with pytest.raises(kc.CorruptRecordError, match="not a valid segment manifest: more than 100,000 values"):
+        kc.scan(folder)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 16 << 20
+
+
+def test_the_offsets_of_epochs_take_steps_for_each_entry() -> None:
+    """Not for each pair of a segment and an epoch of the log."""
+
+    class Counted(dict[int, int]):
+        looked_at = 0
+
+        def items(self) -> Any:
+            Counted.looked_at += len(self)
+            return super().items()
+
+        def get(self, *_: object) -> Any:
+            Counted.looked_at += 1
+
+    epochs = [(epoch, epoch * 10) for epoch in range(1_000)]
+    segments = [
+        RemoteSegment("t", "i", 0, str(number), 10 * number, 10 * number + 9, Counted({number: 10 * number}))
+        for number in range(1_000)
+    ]
+    found = valid_ranges(segments, epochs, 0)
+    assert [(each.first, each.end) for each in found] == [(start, start + 10) for _, start in epochs]
+    assert Counted.looked_at == 1_000
 
 
 def test_every_truncated_manifest_is_an_error() -> None:

@@ -51,12 +51,12 @@ def valid_ranges(
     Returns:
         Ranges that do not overlap, in the order of their offsets.
     """
-    known = list(segments)
+    by_epoch = _by_epoch(segments)
     last = _NO_END if end is None else end
     found: list[ValidRange] = []
     for index, (epoch, start) in enumerate(epochs):
         stop = min(last, epochs[index + 1][1] if index + 1 < len(epochs) else _NO_END)
-        for each in _in_epoch(known, epoch, max(start, log_start), stop):
+        for each in _in_epoch(by_epoch.get(epoch, []), max(start, log_start), stop):
             previous = found[-1] if found else None
             if previous is not None and previous.segment is each.segment and previous.end == each.first:
                 found[-1] = previous._replace(end=each.end)
@@ -68,22 +68,27 @@ def valid_ranges(
     return found
 
 
-def _in_epoch(segments: list[RemoteSegment], epoch: int, position: int, stop: int) -> Iterable[ValidRange]:
-    ranges = sorted(
-        (
-            (within[0], each.order, within[1], index)
-            for index, each in enumerate(segments)
-            if (within := each.range_in(epoch)) is not None
-        ),
-    )
-    starts = [each[0] for each in ranges]
+def _by_epoch(segments: Iterable[RemoteSegment]) -> dict[int, list[ValidRange]]:
+    """The offsets of segments in each leader epoch; of equal starts, the one finished last is the last."""
+    found: dict[int, list[ValidRange]] = {}
+    for each in segments:
+        for epoch, first, end in each.ranges():
+            found.setdefault(epoch, []).append(ValidRange(each, first, end))
+    for ranges in found.values():
+        ranges.sort(key=lambda each: (each.first, each.segment.order, each.end))
+    return found
+
+
+def _in_epoch(ranges: list[ValidRange], position: int, stop: int) -> Iterable[ValidRange]:
+    starts = [each.first for each in ranges]
     while position < stop:
         place = bisect_right(starts, position)
-        chosen = next((each for each in reversed(ranges[:place]) if each[2] > position), None)
+        before = (ranges[index] for index in range(place - 1, -1, -1))
+        chosen = next((each for each in before if each.end > position), None)
         if chosen is not None:
             later = starts[place] if place < len(starts) else _NO_END
-            end = min(stop, chosen[2], later)
-            yield ValidRange(segments[chosen[3]], position, end)
+            end = min(stop, chosen.end, later)
+            yield ValidRange(chosen.segment, position, end)
             position = end
         elif place < len(starts):
             position = starts[place]

@@ -25,8 +25,10 @@ from kafkacomp.tiered.metadata import RemoteSegment
 
 #: The largest chunk that is decoded; the plugin's default is 4 MiB.
 MAX_CHUNK_SIZE = 256 << 20
-#: The most chunks that a segment may have.
-MAX_CHUNKS = 1 << 22
+#: The most chunks of different sizes that a segment may have: 8 KiB each in one of 2 GiB. Their positions are kept.
+MAX_CHUNKS = 1 << 18
+#: The most values of a manifest: far above what the plugin writes, and few enough to have as Python's objects.
+_MAX_VALUES = 100_000
 #: The most bytes of a segment, whose positions are 32-bit numbers.
 _MAX_SEGMENT = 2**31 - 1
 _ENCRYPTION_OVERHEAD = 28
@@ -98,6 +100,9 @@ class Manifest:
 
 
 def _parse(content: bytes) -> Manifest:
+    # Of JSON, three bytes become 60 in memory.
+    if sum(map(content.count, (b",", b"[", b"{"))) > _MAX_VALUES:
+        raise ValueError(f"more than {_MAX_VALUES:,} values")
     found = json.loads(content)
     if not isinstance(found, dict):
         raise TypeError("not an object")

@@ -97,14 +97,13 @@ class RemoteSegment:
         """The beginning of the names of its files."""
         return f"{self.start_offset:020}-{self.id}"
 
-    def range_in(self, epoch: int) -> tuple[int, int] | None:
-        """Its offsets in a leader epoch, the last one exclusive; ``None`` if it has none."""
-        first = self.leader_epochs.get(epoch)
-        if first is None:
-            return None
-        later = [start for other, start in self.leader_epochs.items() if other > epoch]
-        end = min([*later, self.end_offset + 1])
-        return (first, end) if first < end else None
+    def ranges(self) -> Iterator[tuple[int, int, int]]:
+        """Each leader epoch of which it has offsets, with the first of them and the end, which is exclusive."""
+        end = self.end_offset + 1
+        for epoch, first in sorted(self.leader_epochs.items(), reverse=True):
+            if first < end:
+                yield epoch, first, end
+            end = min(end, first)
 
 
 def _values(partition: Partition) -> Iterator[tuple[int, bytes]]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from kafkacomp._storage.chunks import Chunk
     from kafkacomp._storage.filesystem import FileSystem
 
-#: The most bytes of a manifest, a line of JSON; the sizes of 2^22 chunks need fewer.
-_MAX_MANIFEST = 64 << 20
+#: The most bytes of a manifest, a line of JSON; the sizes of 2^18 chunks need fewer.
+_MAX_MANIFEST = 4 << 20
 
 
 def read_manifest(filesystem: FileSystem, path: str) -> Manifest:
