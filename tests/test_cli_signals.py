@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,9 +14,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from golden.expect import SMALL
-from kafkacomp import message_set
+from golden.tiered import cases
+from kafkacomp import message_set, record
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -129,9 +133,40 @@ def test_commands_that_read(tmp_path: Path, command: str, partitions: int, numbe
             file.write(BATCHES)
             file.truncate(1 << 40)
     paths = [str(tmp_path)] * (2 if command == "diff" else 1)
-    program = [sys.executable, "-c", READ_PROGRAM, str(int(number)), *command.split(), *paths]
+    check_reading([*command.split(), *paths], tmp_path, number)
+
+
+def check_reading(command: list[str], folder: Path, number: signal.Signals) -> None:
+    program = [sys.executable, "-c", READ_PROGRAM, str(int(number)), *command]
     done = subprocess.run(
-        program, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+        program, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, timeout=60, cwd=folder
     )
     assert done.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number], done.stderr
     assert "Traceback" not in done.stderr
+
+
+def many_record_sets(folder: Path) -> list[str]:
+    """One file is read as a whole and has at most 2 GiB: it takes many files to take hours."""
+    builder = record.RecordBatchBuilder(compression_type="none")
+    builder.append(random.Random(1).randbytes(1 << 20))
+    (folder / "set").write_bytes(builder.build())
+    options = ["--compression-type", "gzip", "--max-message-bytes", str(2**31 - 1)]
+    return ["validate", *options, *["set"] * 20_000]
+
+
+def endless_metadata(folder: Path) -> list[str]:
+    """The last segment of the remote log metadata ends in a terabyte of zeros."""
+    case = cases()[0]
+    metadata = folder / "__remote_log_metadata-0"
+    shutil.copytree(case.metadata / metadata.name, metadata)
+    with max(metadata.glob("*.log")).open("r+b") as file:
+        file.truncate(1 << 40)
+    return ["tiered", "--remote-log-metadata", str(folder), str(case.storage)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+@pytest.mark.parametrize("prepared", [many_record_sets, endless_metadata], ids=["validate", "tiered"])
+def test_commands_that_read_other_files(
+    tmp_path: Path, prepared: Callable[[Path], list[str]], number: signal.Signals
+) -> None:
+    check_reading(prepared(tmp_path), tmp_path, number)
