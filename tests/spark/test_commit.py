@@ -15,7 +15,7 @@ from commit_jobs import SEGMENT_BYTES, content, job, killed_at, staged
 from kafkacomp import _kafkacomp, log, record
 from kafkacomp._storage import commit_state
 from kafkacomp.exceptions import CorruptRecordError
-from kafkacomp.spark import _commit, _job_folder
+from kafkacomp.spark import _job_folder
 from kafkacomp.spark._commit import commit, discard, new_staging, recover
 
 VECTORS = Path(__file__).resolve().parents[1] / "vectors" / "modern"
@@ -285,7 +285,7 @@ def test_remains_of_a_dead_job_go_after_a_day(tmp_path: Path, monkeypatch: pytes
     assert staging_folders(tmp_path) == [running.name]
     with pytest.raises(FileNotFoundError):
         kc.scan(running)
-    monkeypatch.setattr(_commit, "ABANDONED", -1.0)
+    monkeypatch.setattr(_job_folder, "ABANDONED", -1.0)
     job(tmp_path, {("t", 0): 1}, first=1)
     assert not staging_folders(tmp_path)
     assert content(tmp_path) == {"t-0": [0, 1]}

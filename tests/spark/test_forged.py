@@ -14,7 +14,7 @@ import pytest
 import kafkacomp as kc
 from commit_jobs import content, job, staged
 from kafkacomp._storage import commit_state
-from kafkacomp.spark import _commit
+from kafkacomp.spark import _job_folder
 from kafkacomp.spark._commit import discard, new_staging, recover
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ def test_what_is_not_a_log_is_not_removed(target: Path) -> None:
 
 def test_links_with_the_names_of_jobs(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Folders of jobs that are dead are removed; a link of such a name is left, and what it leads to."""
-    monkeypatch.setattr(_commit, "ABANDONED", -1.0)
+    monkeypatch.setattr(_job_folder, "ABANDONED", -1.0)
     before = outside(target)
     for number in (0, 1):
         (target / f"kafkacomp-{number}.{'a' * 32}-delete").symlink_to(target.parent / STAGING)

@@ -17,10 +17,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import shutil
 import stat
-import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -31,13 +29,21 @@ from kafkacomp._storage.commit_state import NAME, STAGING, Pending, State, read_
 from kafkacomp._storage.names import is_segment, partition_of
 from kafkacomp._storage.state_file import open_file, open_folder, refuse, sync_folder
 from kafkacomp.spark._conflicting_writers import check_untouched, lengths
-from kafkacomp.spark._job_folder import ABANDONED, check_folder, exists, is_folder, locked, remove, touched
+from kafkacomp.spark._job_folder import (
+    check_folder,
+    decided_job,
+    exists,
+    is_abandoned,
+    is_folder,
+    locked,
+    remove,
+    remove_dead,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-_DEAD = re.compile(r"kafkacomp-1\.[0-9a-f]{32}-delete")
 #: Threads that assemble folders; more are not faster on one disk.
 _THREADS = 4
 #: The number of digits at the start of a job's folder name that identify its owner.
@@ -193,16 +199,14 @@ def _recover(target: Path, own: Path | None = None) -> State:
     state = read_state(target)
     if state.pending is not None:
         state = _finish(target, state, state.pending)
-    for folder in target.iterdir():
-        if folder.is_symlink() or not folder.is_dir():
-            continue
-        if _DEAD.fullmatch(folder.name):
-            remove(folder)
-        if not STAGING.fullmatch(folder.name) or (own is not None and _owner(folder) == _owner(own)):
-            continue
+
+    def is_dead(folder: Path) -> bool:
+        if own is not None and _owner(folder) == _owner(own):
+            return False
         # A job whose commit has begun and that does not hold the lock is dead.
-        if (folder / "out").is_dir() or time.time() - touched(folder) > ABANDONED:
-            remove(folder)
+        return (folder / "out").is_dir() or is_abandoned(folder)
+
+    remove_dead(target, STAGING, is_dead)
     return state
 
 
@@ -221,17 +225,12 @@ def _remove_all(target: Path, staging: Path, but: str | None = None) -> None:
 def _finish(target: Path, state: State, pending: Pending) -> State:
     """Move all files of a decided write to their places, except those that were moved before."""
     staging = target / pending.staging
-    with open_folder(target) as root:
-        if not exists(staging.name, root):
-            reason = f"the staged files of a decided write are missing: delete {target / NAME} to abandon that write"
-            raise FileNotFoundError(errno.ENOENT, reason, str(staging))
-        with open_folder(staging, root) as job:
-            check_untouched(target, pending)
-            _remove_logs(target, pending.removed, root, staging / "old", job)
-            with open_folder(staging / "out", job) as out:
-                for name in pending.written:
-                    _place(staging / "out" / name, out, target / name, root)
-        os.fsync(root)
+    with decided_job(target, staging, NAME) as (root, job):
+        check_untouched(target, pending)
+        _remove_logs(target, pending.removed, root, staging / "old", job)
+        with open_folder(staging / "out", job) as out:
+            for name in pending.written:
+                _place(staging / "out" / name, out, target / name, root)
     finished = replace(state, generation=state.generation + 1, pending=None)
     write_state(target, finished)
     remove(staging)

@@ -19,7 +19,6 @@ import errno
 import os
 import re
 import stat
-import time
 import uuid
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -38,7 +37,16 @@ from kafkacomp._storage.state_file import (
     shown,
     sync_folder,
 )
-from kafkacomp.spark._job_folder import ABANDONED, check_folder, exists, is_folder, locked, remove, touched
+from kafkacomp.spark._job_folder import (
+    check_folder,
+    decided_job,
+    exists,
+    is_abandoned,
+    is_folder,
+    locked,
+    remove,
+    remove_dead,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -52,7 +60,6 @@ _SUCCESS: Final = "_SUCCESS"
 _VERSION: Final = 1
 _ATTEMPT: Final = re.compile(r"[0-9a-f]{32}")
 _STAGING: Final = re.compile(r"\.kafkacomp-0\.[0-9a-f]{32}-delete")
-_DEAD: Final = re.compile(r"\.kafkacomp-1\.[0-9a-f]{32}-delete")
 
 #: What happens to existing files of the target, as in Spark's DataFrameWriter.
 SaveMode = Literal["errorifexists", "append", "overwrite"]
@@ -257,35 +264,23 @@ def _recover(target: Path, own: str | None = None) -> State:
     state = _read_state(target)
     if state.pending is not None:
         state = _finish(target, state, state.pending)
-    for folder in target.iterdir():
-        if folder.is_symlink() or not folder.is_dir():
-            continue
-        is_abandoned = (
-            _STAGING.fullmatch(folder.name) and folder.name != own and time.time() - touched(folder) > ABANDONED
-        )
-        if _DEAD.fullmatch(folder.name) or is_abandoned:
-            remove(folder)
+    remove_dead(target, _STAGING, lambda folder: folder.name != own and is_abandoned(folder))
     return state
 
 
 def _finish(target: Path, state: State, pending: Pending) -> State:
     """Move all files of a decided export to their places, except those that were moved before."""
     staging = target / pending.staging
-    with open_folder(target) as root:
-        if not exists(staging.name, root):
-            reason = f"the staged files of a decided export are missing: delete {target / NAME} to abandon that export"
-            raise FileNotFoundError(errno.ENOENT, reason, str(staging))
+    with decided_job(target, staging, NAME) as (root, job):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(_SUCCESS, dir_fd=root)
         for path in pending.removed:
             _unlink(target, path.split("/"), root)
-        with open_folder(staging, root) as job:
-            for attempt in pending.attempts:
-                if exists(attempt, job):
-                    with open_folder(staging / attempt, job) as source:
-                        _place(staging / attempt, source, target, root)
-        os.fsync(root)
-        os.close(open_file(target / _SUCCESS, root, os.O_WRONLY | os.O_CREAT))
+        for attempt in pending.attempts:
+            if exists(attempt, job):
+                with open_folder(staging / attempt, job) as source:
+                    _place(staging / attempt, source, target, root)
+    os.close(open_file(target / _SUCCESS, None, os.O_WRONLY | os.O_CREAT))
     finished = State(state.generation + 1)
     _write_state(target, finished)
     remove(staging)
