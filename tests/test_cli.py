@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -475,6 +476,25 @@ def test_export_of_some_topics(tmp_path: Path, run: Run) -> None:
     status, _, err = run("export", tmp_path / "logs", "--topics", "order", "--output", tmp_path / "c.jsonl")
     assert status == 2
     assert "topics: no topic matches 'order': expected one of orders, orders-dlq, users" in err
+
+
+@pytest.mark.parametrize(("name", "given", "found"), [("topic", "'orders'", "'users'"), ("partition", "1", "2")])
+def test_a_label_is_no_filter(tmp_path: Path, run: Run, name: str, given: str, found: str) -> None:
+    """--topic and --partition for folders with other names are an error that names the filters."""
+    kc.write(pa.table({"value": ["a", "b"], "topic": ["orders", "users"], "partition": [1, 2]}), tmp_path / "logs")
+    target = ("--output", tmp_path / "x.jsonl", "--force")
+    status, _, err = run("export", tmp_path / "logs", f"--{name}", given.strip("'"), *target)
+    assert status == 2
+    assert f"{name} {given}: the source has the {name} {found}: " in err
+    assert f"to choose {name}s, use {name}s" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["logs"]
+    # A folder of this name has the label already, and a segment elsewhere gets it.
+    (segment,) = (tmp_path / "logs" / "orders-1").glob("*.log")
+    copied = shutil.copy(segment, tmp_path)
+    for source in (segment, copied):
+        assert run("export", source, "--topic", "orders", "--partition", "1", *target)[0] == 0
+        (row,) = map(json.loads, (tmp_path / "x.jsonl").read_text().splitlines())
+        assert (row["topic"], row["partition"]) == ("orders", 1)
 
 
 def test_offsets_that_cannot_be(tmp_path: Path, run: Run) -> None:

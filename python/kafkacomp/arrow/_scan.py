@@ -81,7 +81,7 @@ def scan(
             Default: key, value, topic, partition, offset, timestamp, timestampType, headers.
         topics: Read only these topics: names, or globs such as ``orders-*``.
         partitions: Read only partitions with these numbers.
-        topic: The topic of segments whose folder does not name one.
+        topic: The topic of segments whose folder does not name one; an error if a folder names another one.
         partition: The partition of segments whose folder does not name one.
         start_offset: The first offset, inclusive: for all partitions, or by ``(topic, partition)``. 0 or more.
         end_offset: The end, exclusive: for all partitions, or by ``(topic, partition)``. Not below ``start_offset``.
@@ -205,8 +205,18 @@ def find(
     partition: int | None = None,
     **opening: Any,  # noqa: ANN401 - the fields of SourceOptions
 ) -> list[Partition]:
-    """List the partitions of a source: the arguments are those of :func:`scan`."""
-    return select(SourceOptions(**opening).resolve(source, topic, partition), topics, partitions)
+    """List the partitions of a source: the arguments are those of :func:`scan`.
+
+    Raises:
+        ValueError: a folder names another topic or partition than ``topic`` and ``partition``, which do not filter.
+    """
+    found = SourceOptions(**opening).resolve(source, topic, partition)
+    for name, given, several in (("topic", topic, "topics"), ("partition", partition, "partitions")):
+        named = next((getattr(each, name) for each in found if getattr(each, name) != given), None)
+        if given is not None and named is not None:
+            rule = f"{name} is for segments whose folder does not name one; to choose {several}, use {several}"
+            raise ValueError(f"{name} {given!r}: the source has the {name} {named!r}: {rule}")
+    return select(found, topics, partitions)
 
 
 def _with_bounds(partitions: list[Partition], start: Offsets, end: Offsets) -> list[BoundedPartition]:
