@@ -146,6 +146,26 @@ def test_targets_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert read(tmp_path / "a" / "b" / "new").equals(read(SOUND))
 
 
+@pytest.mark.parametrize("what", REWRITES)
+def test_a_segment_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run, what: str) -> None:
+    """It may be rewritten next to itself; in a partition's folder, which a broker reads, it may not."""
+    options = {"convert": ["--to-magic", "2"]}.get(what, [])
+    loose = tmp_path / "loose"
+    loose.mkdir()
+    shutil.copy(SOUND / FIRST, loose)
+    monkeypatch.chdir(loose)
+    assert run(what, FIRST, "out", *options)[0] == 0
+    assert read(loose / "out").equals(read(loose / FIRST))
+    partition = shutil.copytree(SOUND, tmp_path / "restarts-0")
+    before = sorted(path.name for path in partition.iterdir())
+    monkeypatch.chdir(partition)
+    for source in (FIRST, partition / FIRST, "."):
+        status, _, err = run(what, source, "out", *options)
+        assert status == 2
+        assert f"out: the target is in the partition's folder {partition}, which is read: choose one outside" in err
+    assert sorted(path.name for path in partition.iterdir()) == before
+
+
 def test_urls_are_no_targets_of_message_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match="is a URL"):

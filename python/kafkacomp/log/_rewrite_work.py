@@ -75,13 +75,9 @@ class RewriteWork:
         self._partitions = opening.resolve(source)
         first = self._partitions[0].segments[0].name
         self._is_one = len(self._partitions) == 1 and path.rstrip("/\\") in {first, _folder(first)}
-        inside = _folder(first) if self._is_one else path
-        # A segment given as a file may be in any folder, such as the current one, which may also contain the target.
-        is_free = path == first and partition_of(basename(inside)) is None
-        is_local = isinstance(self._filesystem.segment(path), str)
-        if is_local and not is_free and _is_inside(self._target, inside):
-            what = "the partition's folder" if self._is_one else "the folder"
-            raise ValueError(f"{target}: the target is in {what} {inside}, which is read: choose one outside of it")
+        if isinstance(self._filesystem.segment(path), str):
+            # A single file may be in any folder, such as the current one, which may also contain the target.
+            self._check_outside(Path(first).parent if self._is_one else Path(path), is_one_file=path == first)
         self._options = (segment_bytes, max_output_size)
         self._progress = progress
         self._total = sum(segment.size for each in self._partitions for segment in each.segments)
@@ -110,6 +106,15 @@ class RewriteWork:
             elif kind is None:
                 self._staged.publish()
             self._staged.discard()
+
+    def _check_outside(self, folder: Path, *, is_one_file: bool) -> None:
+        """Refuse a target in the folder that is read, unless that is the folder of a single file and no partition's."""
+        read = folder.resolve()
+        if is_one_file and partition_of(read.name) is None:
+            return
+        if self._target.resolve().is_relative_to(read):
+            what = "the partition's folder" if self._is_one else "the folder"
+            raise ValueError(f"{self._target}: the target is in {what} {read}, which is read: choose one outside of it")
 
     def _publish_one(self, staged: Path) -> None:
         """Move the folder of a single partition to its place."""
@@ -217,11 +222,3 @@ class RewriteWork:
 
 def _folder(path: str) -> str:
     return path.replace("\\", "/").rpartition("/")[0] if os.name == "nt" else path.rpartition("/")[0]
-
-
-def _is_inside(target: Path, folder: str) -> bool:
-    """Whether writing the target would write into a folder of the source."""
-    try:
-        return Path(target).resolve().is_relative_to(Path(folder).resolve())
-    except OSError:
-        return False
