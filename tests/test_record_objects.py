@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import io
 import pickle
 import sys
@@ -92,6 +93,30 @@ def test_columns_of_a_batch(magic: int, compression_type: str) -> None:
         assert columns.values == [each.value for each in found]
         table = pa.table(kc.scan(bytes(batch), columns=["offset", "key", "value"]))
         assert table.column("value").to_pylist() == columns.values
+
+
+def test_columns_while_another_batch_is_read() -> None:
+    """Garbage collection runs other code while the lists are created: it may read batches with the same reader."""
+    batches = [next(iter(record.read_batches(batch_of(compression_type="zstd", count=count)))) for count in (500, 900)]
+    expected = [(batch.columns(), list(batch)) for batch in batches]
+    found = []
+
+    def read(phase: str, _: object) -> None:
+        if phase == "start":
+            found.append(batches[1].columns())
+
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(read)
+    gc.set_threshold(1)
+    try:
+        columns = batches[0].columns()
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(read)
+    assert found
+    assert all(each == expected[1][0] for each in found)
+    assert columns == expected[0][0]
+    assert [each.value for each in batches[0]] == columns.values == [each.value for each in expected[0][1]]
 
 
 def test_columns_of_a_corrupt_batch() -> None:

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kafkacomp_core::memory;
 use kafkacomp_core::record::reader::records_as_stored;
-use kafkacomp_core::record::{Batches, RecordBatch, RecordReader, Tail};
+use kafkacomp_core::record::{Batches, Error, RecordBatch, RecordReader, Tail};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::PyOnceLock;
@@ -16,9 +16,10 @@ use crate::enums::{compression_type, timestamp_type};
 use crate::error::to_py;
 use crate::gil::call;
 use crate::memory::out_of_memory;
-use crate::record::{Backing, Records};
+use crate::record::{Backing, Records, columns};
 
-/// Up to this size, decompressed records are copied; larger ones take the reader's buffer with them.
+/// Up to this size, the reader keeps its buffer, and an iteration copies the decompressed records; larger ones take the
+/// buffer with them.
 const MOST_COPIED: usize = 1 << 20;
 
 static RECORD_COLUMNS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -285,8 +286,24 @@ impl Batch {
 
     /// Offsets, timestamps, keys and values of all records.
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let lists = self.read(py)?.columns(py)?;
-        call(RECORD_COLUMNS.import(py, "kafkacomp._types", "RecordColumns")?, PyTuple::new(py, lists)?)
+        let batch = self.view(py)?;
+        let (paused, length, payload) = py
+            .detach(|| {
+                READER.with_borrow_mut(|reader| {
+                    reader.set_max_output_size(self.max_output_size);
+                    let paused = reader.records(&batch)?.pause();
+                    let length = reader.payload().len();
+                    Ok::<_, Error>((paused, length, reader.replace_storage(Vec::new())))
+                })
+            })
+            .map_err(|error| to_py(py, &error, None))?;
+        let content = if length == 0 { batch.data() } else { &payload[..length] };
+        let lists = columns(py, paused.resume(content));
+        if length <= MOST_COPIED {
+            // The reader was without it meanwhile: Python may run other code, and read batches, while it creates objects.
+            READER.with_borrow_mut(|reader| reader.replace_storage(payload));
+        }
+        call(RECORD_COLUMNS.import(py, "kafkacomp._types", "RecordColumns")?, PyTuple::new(py, lists?)?)
     }
 
     /// Raises `CorruptRecordError` if the checksum is wrong.

@@ -167,28 +167,22 @@ impl Records {
             self.paused = Some(records.pause());
         }
     }
+}
 
-    /// What is left, as lists of offsets, timestamps, keys and values.
-    pub fn columns<'py>(&mut self, py: Python<'py>) -> PyResult<[Bound<'py, PyList>; 4]> {
-        let [offsets, timestamps, keys, values] = std::array::from_fn(|_| PyList::empty(py));
-        let field = |backing: &Backing, span: Option<Span>| span.map(|span| bytes(py, backing.bytes(span))).transpose();
-        loop {
-            for span in &self.spans[self.next..] {
-                offsets.append(span.offset)?;
-                timestamps.append(span.timestamp)?;
-                keys.append(field(&self.backing, span.key)?)?;
-                values.append(field(&self.backing, span.value)?)?;
-            }
-            self.next = self.spans.len();
-            if let Some(error) = self.error.take() {
-                return Err(to_py(py, &error, None));
-            }
-            if self.paused.is_none() {
-                return Ok([offsets, timestamps, keys, values]);
-            }
-            self.read();
-        }
+/// Offsets, timestamps, keys and values of records, as lists.
+pub fn columns<'a, 'py>(
+    py: Python<'py>,
+    records: impl Iterator<Item = Result<Record<'a>, Error>>,
+) -> PyResult<[Bound<'py, PyList>; 4]> {
+    let [offsets, timestamps, keys, values] = std::array::from_fn(|_| PyList::empty(py));
+    for record in records {
+        let record = record.map_err(|error| to_py(py, &error, None))?;
+        offsets.append(record.offset)?;
+        timestamps.append(record.timestamp)?;
+        keys.append(record.key.map(|key| bytes(py, key)).transpose()?)?;
+        values.append(record.value.map(|value| bytes(py, value)).transpose()?)?;
     }
+    Ok([offsets, timestamps, keys, values])
 }
 
 #[pymethods]
