@@ -9,6 +9,7 @@ Kafka accepts, which is more.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypedDict, overload
 
 from kafkacomp import _kafkacomp
@@ -224,12 +225,7 @@ class GzipFile(CompressedFile):
     @overload
     def __init__(self, file: FileArgument, mode: WriteMode, **options: Unpack[_WriteOptions]) -> None: ...
     def __init__(
-        self,
-        file: FileArgument,
-        mode: str = "r",
-        *,
-        level: int | None = None,
-        max_output_size: int | None = None,
+        self, file: FileArgument, mode: str = "r", *, level: int | None = None, max_output_size: int | None = None
     ) -> None:
         """See the class."""
         refuse_options(mode, reading=True, level=level)
@@ -287,8 +283,5 @@ def open(
 
         ``target`` is a path, such as ``"orders.gz"``.
     """
-
-    def make_file(mode: str) -> GzipFile:
-        return GzipFile(file, mode, level=level, max_output_size=max_output_size)  # type: ignore[call-overload,no-any-return] # by mode
-
+    make_file = partial(GzipFile, file, level=level, max_output_size=max_output_size)
     return open_file(make_file, mode, encoding, errors, newline)

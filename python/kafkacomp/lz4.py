@@ -14,6 +14,7 @@ Kafka 0.8.2 and 0.9, and all later writers of message format 0, include the magi
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypedDict, overload
 
 from kafkacomp import _kafkacomp
@@ -160,10 +161,7 @@ def compress(
 
 
 def decompress(
-    data: Buffer,
-    *,
-    header_checksum: HeaderChecksum = "standard",
-    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+    data: Buffer, *, header_checksum: HeaderChecksum = "standard", max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
 ) -> bytes:
     """Decompress all frames of ``data``.
 
@@ -447,17 +445,6 @@ def open(
 
         ``target`` is a path, such as ``"orders.lz4"``.
     """
-
-    def make_file(mode: str) -> LZ4File:
-        return LZ4File(  # type: ignore[call-overload,no-any-return,misc] # by mode
-            file,
-            mode,
-            level=level,
-            header_checksum=header_checksum,
-            block_size=block_size,
-            block_checksum=block_checksum,
-            content_checksum=content_checksum,
-            max_output_size=max_output_size,
-        )
-
-    return open_file(make_file, mode, encoding, errors, newline)
+    writing = {"block_size": block_size, "block_checksum": block_checksum, "content_checksum": content_checksum}
+    options = {"level": level, "header_checksum": header_checksum, "max_output_size": max_output_size, **writing}
+    return open_file(partial(LZ4File, file, **options), mode, encoding, errors, newline)

@@ -9,6 +9,7 @@ well-formed is not detected.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, overload
 
 from kafkacomp import _kafkacomp
@@ -199,13 +200,7 @@ class SnappyFile(CompressedFile):
     def __init__(self, file: FileArgument, mode: ReadMode = "r", **options: Unpack[ReadOptions]) -> None: ...
     @overload
     def __init__(self, file: FileArgument, mode: WriteMode) -> None: ...
-    def __init__(
-        self,
-        file: FileArgument,
-        mode: str = "r",
-        *,
-        max_output_size: int | None = None,
-    ) -> None:
+    def __init__(self, file: FileArgument, mode: str = "r", *, max_output_size: int | None = None) -> None:
         """See the class."""
         refuse_options(mode, reading=False, max_output_size=max_output_size)
         cap = optional_max_output_size(max_output_size)
@@ -260,8 +255,5 @@ def open(
 
         ``target`` is a path, such as ``"orders.snappy"``.
     """
-
-    def make_file(mode: str) -> SnappyFile:
-        return SnappyFile(file, mode, max_output_size=max_output_size)  # type: ignore[call-overload,no-any-return] # by mode
-
+    make_file = partial(SnappyFile, file, max_output_size=max_output_size)
     return open_file(make_file, mode, encoding, errors, newline)

@@ -9,6 +9,7 @@ to 128 MiB, as for Kafka's reader, and takes no extra memory. Frames that need a
 from __future__ import annotations
 
 import enum
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypedDict, overload
 
 from kafkacomp import _kafkacomp
@@ -343,8 +344,5 @@ def open(
 
         ``target`` is a path, such as ``"orders.zst"``.
     """
-
-    def make_file(mode: str) -> ZstdFile:
-        return ZstdFile(file, mode, level=level, options=options, max_output_size=max_output_size)  # type: ignore[call-overload,no-any-return,misc] # by mode
-
+    make_file = partial(ZstdFile, file, level=level, options=options, max_output_size=max_output_size)
     return open_file(make_file, mode, encoding, errors, newline)

@@ -429,11 +429,7 @@ File = TypeVar("File", bound=CompressedFile)
 
 
 def open_file(
-    make_file: Callable[[str], File],
-    mode: str,
-    encoding: str | None,
-    errors: str | None,
-    newline: str | None,
+    make_file: Callable[[str], File], mode: str, encoding: str | None, errors: str | None, newline: str | None
 ) -> File | io.TextIOWrapper:
     """Open a file as the codec modules' ``open`` does: `make_file` makes it; text modes wrap it."""
     if mode not in TEXT_MODES:
