@@ -133,10 +133,7 @@ def open_batches(
     """
     (segment,) = _segments(source)
     return BatchStream(
-        segment,
-        checked_max_output_size(max_output_size),
-        verify_crc=verify_crc,
-        may_be_truncated=may_be_truncated,
+        segment, checked_max_output_size(max_output_size), verify_crc=verify_crc, may_be_truncated=may_be_truncated
     )
 
 

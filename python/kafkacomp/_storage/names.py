@@ -43,13 +43,7 @@ MANIFEST: Final = ".rsm-manifest"
 
 #: Kafka's own topics (``Topic.isInternal``), those of KRaft and of tiered storage; clients do not produce to them.
 INTERNAL_TOPICS: Final = frozenset(
-    {
-        "__consumer_offsets",
-        "__transaction_state",
-        "__share_group_state",
-        "__cluster_metadata",
-        "__remote_log_metadata",
-    }
+    {"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata", "__remote_log_metadata"}
 )
 
 

@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 _WIDTH: Final = 290
 _HEIGHT: Final = 230
 #: Colours with sufficient contrast to both white and black.
-_COLOURS: Final = {
-    "none": "#858b95",
-    "gzip": "#cf7a22",
-    "snappy": "#2f9484",
-    "lz4": "#4483d6",
-    "zstd": "#b05bc8",
-}
+_COLOURS: Final = {"none": "#858b95", "gzip": "#cf7a22", "snappy": "#2f9484", "lz4": "#4483d6", "zstd": "#b05bc8"}
 _KINDS: Final = ("#4483d6", "#2f9484", "#6b982c", "#cf7a22", "#b05bc8", "#d0576b", "#858b95")
 #: Axes and labels have the colour of the page's text.
 _TEXT: Final = "currentColor"

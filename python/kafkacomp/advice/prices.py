@@ -167,12 +167,7 @@ def _numbers(
 
 
 def _traffic(
-    given: Mapping[str, Any],
-    base: Traffic,
-    prefix: str,
-    failed: Callable[[str], object],
-    *,
-    also: tuple[str, ...] = (),
+    given: Mapping[str, Any], base: Traffic, prefix: str, failed: Callable[[str], object], *, also: tuple[str, ...] = ()
 ) -> Traffic:
     _known(given, (*_TRAFFIC, *also), prefix, failed)
     found = {}

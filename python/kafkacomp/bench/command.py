@@ -7,7 +7,7 @@ import shlex
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from rich.console import Console
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     from kafkacomp.bench.peers.base import Peer
     from kafkacomp.bench.presets import Compared
+
+_Function = TypeVar("_Function", bound="Callable[..., Any]")
 
 FINE, WRONG_RESULT, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 STANDARD_OUTPUT = "-"
@@ -91,93 +93,50 @@ def _target(*endings: str) -> Callable[[str], str]:
     return parse
 
 
+def _report_option(kind: str, effect: str) -> Callable[[_Function], _Function]:
+    """Make the option of an output that standard output can have."""
+    return click.option(
+        f"--{kind}", f"{kind}_to", is_flag=False, flag_value=STANDARD_OUTPUT, metavar=f"[FILE.{kind}]",
+        callback=parsed(_target(STANDARD_OUTPUT, f".{kind}")),
+        help=f"{effect}; without a name, or with -, to standard output.",
+    )  # fmt: skip
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(kafkacomp.__version__, prog_name="kafkacomp.bench")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-@click.option(
-    "--codecs",
-    callback=parsed(parse_codecs),
-    help="Types and levels, such as none,snappy,lz4,zstd:-5,1,3,gzip:1-9.  "
-    "[default: all five at Kafka's default levels]",
-)
-@click.option(
-    "--batch-bytes",
-    "sizes",
-    callback=parsed(parse_sizes),
-    help="Bytes of a batch before compression, such as 16k,1m; whole; stored.  "
-    "[default: stored for segments, 16k for anything else]",
-)
-@click.option(
-    "--threads",
-    callback=parsed(parse_threads),
-    default="1",
-    show_default=True,
-    help="Numbers of threads to measure, such as 1,2,8.",
-)
-@click.option(
-    "--records",
-    type=click.Choice((AUTO, LINES, NONE)),
-    default=AUTO,
-    show_default=True,
-    help="Records of files that are not segments; auto: lines of .jsonl, .ndjson, .csv, .tsv and .txt, otherwise none.",
-)
+@click.option("--codecs", callback=parsed(parse_codecs),
+              help="Types and levels, such as none,snappy,lz4,zstd:-5,1,3,gzip:1-9.  "
+                   "[default: all five at Kafka's default levels]")  # fmt: skip
+@click.option("--batch-bytes", "sizes", callback=parsed(parse_sizes),
+              help="Bytes of a batch before compression, such as 16k,1m; whole; stored.  "
+                   "[default: stored for segments, 16k for anything else]")  # fmt: skip
+@click.option("--threads", callback=parsed(parse_threads), default="1", show_default=True,
+              help="Numbers of threads to measure, such as 1,2,8.")  # fmt: skip
+@click.option("--records", type=click.Choice((AUTO, LINES, NONE)), default=AUTO, show_default=True,
+              help="Records of files that are not segments; auto: lines of .jsonl, .ndjson, .csv, .tsv and .txt, "
+                   "otherwise none.")  # fmt: skip
 @click.option("--stages", callback=parsed(_stages), help=f"What to measure, of {','.join(STAGES)}.  [default: all]")
 @click.option(
     "--rounds", type=click.IntRange(1, 1000), default=5, show_default=True, help="Samples taken of each figure."
 )
-@click.option(
-    "--sample-ms",
-    type=click.IntRange(0, 60_000),
-    default=100,
-    show_default=True,
-    help="The least milliseconds of a sample; the work is repeated until then.",
-)
-@click.option(
-    "--limit",
-    callback=parsed(parse_size),
-    help="Maximum bytes to read from all inputs together.  [default: 64m, of a corpus 1024m]",
-)
+@click.option("--sample-ms", type=click.IntRange(0, 60_000), default=100, show_default=True,
+              help="The least milliseconds of a sample; the work is repeated until then.")  # fmt: skip
+@click.option("--limit", callback=parsed(parse_size),
+              help="Maximum bytes to read from all inputs together.  [default: 64m, of a corpus 1024m]")  # fmt: skip
 @click.option("--each", is_flag=True, help="Measure every input separately.")
-@click.option(
-    "--compare",
-    is_flag=False,
-    flag_value=peers.ALL,
-    metavar="[PEERS]",
-    help="Also measure other libraries, after checking that their results equal ours: "
-    f"some of {','.join(peers.NAMES)}; without a value, all installed ones.",
-)
-@click.option(
-    "--kafka-jars",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder with the jars of Kafka 3.8 to 4.0, for the peer java.  [default: downloaded by Maven]",
-)
-@click.option(
-    "--preset",
-    type=click.Choice(presets.NAMES),
-    help="Repeat the measurement of a published table, and show both figures.",
-)
-@click.option(
-    "--json",
-    "json_to",
-    is_flag=False,
-    flag_value=STANDARD_OUTPUT,
-    metavar="[FILE.json]",
-    callback=parsed(_target(STANDARD_OUTPUT, ".json")),
-    help="Write the report to this file; without a name, or with -, to standard output.",
-)
-@click.option(
-    "--csv",
-    "csv_to",
-    is_flag=False,
-    flag_value=STANDARD_OUTPUT,
-    metavar="[FILE.csv]",
-    callback=parsed(_target(STANDARD_OUTPUT, ".csv")),
-    help="Write the figures to this file; without a name, or with -, to standard output.",
-)
-@click.option(
-    "--plot", "plot_to", metavar="FILE", callback=parsed(_target(*plot.SUFFIXES)),
-    help="Draw ratio against speed to this .png, .svg or .html file.",
-)  # fmt: skip
+@click.option("--compare", is_flag=False, flag_value=peers.ALL, metavar="[PEERS]",
+              help="Also measure other libraries, after checking that their results equal ours: "
+                   f"some of {','.join(peers.NAMES)}; without a value, all installed ones.")  # fmt: skip
+@click.option("--kafka-jars", type=click.Path(exists=True, file_okay=False, path_type=Path),
+              help="A folder with the jars of Kafka 3.8 to 4.0, for the peer java.  "
+                   "[default: downloaded by Maven]")  # fmt: skip
+@click.option("--preset", type=click.Choice(presets.NAMES),
+              help="Repeat the measurement of a published table, and show both figures.")  # fmt: skip
+@_report_option("json", "Write the report to this file")
+@_report_option("csv", "Write the figures to this file")
+@click.option("--plot", "plot_to", metavar="FILE", callback=parsed(_target(*plot.SUFFIXES)),
+              help="Draw ratio against speed to this .png, .svg or .html file.")  # fmt: skip
 def bench(  # noqa: PLR0917 - click hands everything over by name
     paths: tuple[Path, ...], sizes: list[int | str] | None, compare: str | None, kafka_jars: Path | None,
     preset: str | None, json_to: str | None, csv_to: str | None, plot_to: str | None, limit: int | None,

@@ -36,12 +36,7 @@ class Report:
     def as_dict(self) -> dict[str, Any]:
         """Convert to the JSON of schema.json."""
         inputs = [
-            {
-                "name": source.name,
-                "bytes": source.size,
-                "bytes_left_out": source.left_out,
-                "kind": _kind(source),
-            }
+            {"name": source.name, "bytes": source.size, "bytes_left_out": source.left_out, "kind": _kind(source)}
             for source in self.inputs
         ]
         made: dict[str, Any] = {

@@ -234,11 +234,7 @@ def _passes(
 
 
 def _measure(
-    plan: Plan,
-    cell: Cell,
-    stage: str,
-    passes: dict[str, Pass],
-    advance: Callable[[int, str], object],
+    plan: Plan, cell: Cell, stage: str, passes: dict[str, Pass], advance: Callable[[int, str], object]
 ) -> dict[str, Samples]:
     samples = {name: Samples() for name in passes}
     for turn, (name, one_pass) in itertools.product(range(plan.rounds + 1), passes.items()):

@@ -14,17 +14,9 @@ from kafkacomp import CompressionType
 from kafkacomp._arguments import parse_size
 
 #: Kafka's default levels (KIP-390). LZ4's 9 is the fast compressor.
-DEFAULT_LEVELS: Final = {
-    CompressionType.GZIP: -1,
-    CompressionType.LZ4: 9,
-    CompressionType.ZSTD: 3,
-}
+DEFAULT_LEVELS: Final = {CompressionType.GZIP: -1, CompressionType.LZ4: 9, CompressionType.ZSTD: 3}
 #: KIP-390's ranges; gzip's -1 is zlib's default level.
-LEVELS: Final = {
-    CompressionType.GZIP: (-1, 9),
-    CompressionType.LZ4: (1, 17),
-    CompressionType.ZSTD: (-131072, 22),
-}
+LEVELS: Final = {CompressionType.GZIP: (-1, 9), CompressionType.LZ4: (1, 17), CompressionType.ZSTD: (-131072, 22)}
 
 #: Batch sizes that are not numbers: each file in one piece; the batches of the segment.
 WHOLE: Final = "whole"

@@ -55,12 +55,7 @@ from kafkacomp.log._info import (
 )
 from kafkacomp.log._model import LogDir, LogPartition, LogSegment
 from kafkacomp.log._rewrite import Repair, RepairReport, RewriteReport, convert, recompress, repair
-from kafkacomp.log._side_files import (
-    read_offset_index,
-    read_producer_snapshot,
-    read_time_index,
-    read_transaction_index,
-)
+from kafkacomp.log._side_files import read_offset_index, read_producer_snapshot, read_time_index, read_transaction_index
 from kafkacomp.log._verify import CodecCounts, Finding, PartitionReport, SegmentReport
 
 __all__ = [

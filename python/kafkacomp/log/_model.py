@@ -19,12 +19,7 @@ from kafkacomp.arrow import scan
 from kafkacomp.log._check import check_partition, check_segment
 from kafkacomp.log._checkpoint_files import read_leader_epoch_checkpoint, read_partition_metadata
 from kafkacomp.log._describe import describe, describe_partition
-from kafkacomp.log._side_files import (
-    read_offset_index,
-    read_producer_snapshot,
-    read_time_index,
-    read_transaction_index,
-)
+from kafkacomp.log._side_files import read_offset_index, read_producer_snapshot, read_time_index, read_transaction_index
 from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:

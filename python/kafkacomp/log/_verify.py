@@ -277,9 +277,7 @@ def _error(
 
 
 def _overlaps(
-    segments: Sequence[CheckedSegment],
-    overlaps: Sequence[Overlap],
-    max_output_size: int,
+    segments: Sequence[CheckedSegment], overlaps: Sequence[Overlap], max_output_size: int
 ) -> list[PartitionFinding]:
     """Check that segments whose offsets overlap have the same records there."""
     found = []

@@ -7,14 +7,7 @@ which of the two log formats the bytes have.
 from __future__ import annotations
 
 from kafkacomp._kafkacomp import Message, MessageReader
-from kafkacomp.message_set._read import (
-    Converted,
-    MappedPosition,
-    MessageAndOffset,
-    convert,
-    read_messages,
-    valid_bytes,
-)
+from kafkacomp.message_set._read import Converted, MappedPosition, MessageAndOffset, convert, read_messages, valid_bytes
 from kafkacomp.message_set._write import ProducerCompression, verify_message_size, write_log, write_messages
 
 __all__ = [

@@ -46,11 +46,7 @@ class Converted(NamedTuple):
 
 
 def read_messages(
-    data: Buffer,
-    *,
-    initial_offset: int = 0,
-    deep: bool = True,
-    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+    data: Buffer, *, initial_offset: int = 0, deep: bool = True, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
 ) -> MessageReader:
     """Iterate over the messages of a set of Kafka 0.7, as its own iterators do.
 

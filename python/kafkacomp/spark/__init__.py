@@ -22,14 +22,7 @@ except ModuleNotFoundError as error:
     raise with_command(error) from None
 from pyspark.errors import AnalysisException
 
-from kafkacomp.spark._functions import (
-    MAX_OUTPUT_SIZE,
-    compress,
-    decompress,
-    parse_records,
-    records,
-    register_functions,
-)
+from kafkacomp.spark._functions import MAX_OUTPUT_SIZE, compress, decompress, parse_records, records, register_functions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

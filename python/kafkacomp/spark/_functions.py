@@ -217,12 +217,7 @@ def _options(mode: str, max_output_size: int) -> dict[str, object]:
 
 def _parsing(names: tuple[str, ...], include_control: bool, verify_crc: bool) -> dict[str, object]:
     # Spark's timestamps are microseconds.
-    return {
-        "columns": names,
-        "include_control": include_control,
-        "verify_crc": verify_crc,
-        "timestamp_unit": "us",
-    }
+    return {"columns": names, "include_control": include_control, "verify_crc": verify_crc, "timestamp_unit": "us"}
 
 
 def _split(**arguments: object) -> tuple[dict[str, Column], dict[str, object]]:

@@ -33,44 +33,16 @@ if TYPE_CHECKING:
 
 #: All options in their documented spelling; Spark passes option names in any case.
 OPTIONS = (
-    "path",
-    "paths",
-    "pathGlobFilter",
-    "columns",
-    "includeHeaders",
-    "topic",
-    "partition",
-    "subscribe",
-    "subscribePattern",
-    "assign",
-    *BOUND_OPTIONS,
-    "failOnDataLoss",
-    "isolationLevel",
-    "kafka.isolation.level",
-    "mode",
-    "columnNameOfCorruptRecord",
-    "splitSize",
-    "filterPushdown",
-    "maxOutputSize",
-    "logFormat",
-    "remoteLogMetadata",
-    "localLogDir",
-    "encryptionKeys",
-    "storageOptions",
-    "maxOffsetsPerTrigger",
-)
+    "path", "paths", "pathGlobFilter", "columns", "includeHeaders", "topic", "partition", "subscribe",
+    "subscribePattern", "assign", *BOUND_OPTIONS, "failOnDataLoss", "isolationLevel", "kafka.isolation.level", "mode",
+    "columnNameOfCorruptRecord", "splitSize", "filterPushdown", "maxOutputSize", "logFormat", "remoteLogMetadata",
+    "localLogDir", "encryptionKeys", "storageOptions", "maxOffsetsPerTrigger",
+)  # fmt: skip
 #: Options for batch reads only, and for streams only.
 _BATCH_ONLY = (
-    "remoteLogMetadata",
-    "localLogDir",
-    "encryptionKeys",
-    "storageOptions",
-    "endingOffsets",
-    "endingTimestamp",
-    "endingOffsetsByTimestamp",
-    "filterPushdown",
-    "pathGlobFilter",
-)
+    "remoteLogMetadata", "localLogDir", "encryptionKeys", "storageOptions", "endingOffsets", "endingTimestamp",
+    "endingOffsetsByTimestamp", "filterPushdown", "pathGlobFilter",
+)  # fmt: skip
 _STREAM_ONLY = ("maxOffsetsPerTrigger",)
 
 #: The most bytes that one Kafka batch may decompress to; workers share memory with the JVM of the executor.

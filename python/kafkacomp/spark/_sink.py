@@ -24,15 +24,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 from kafkacomp import _kafkacomp
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp.exceptions import KafkaCompError
-from kafkacomp.spark._commit import (
-    Staged,
-    check_target,
-    commit,
-    discard,
-    new_staging,
-    partition_counts,
-    recover,
-)
+from kafkacomp.spark._commit import Staged, check_target, commit, discard, new_staging, partition_counts, recover
 from kafkacomp.spark._errors import briefly
 from kafkacomp.spark._serialize import SentToExecutors
 from kafkacomp.spark._write_options import WriteOptions, check_columns, parse

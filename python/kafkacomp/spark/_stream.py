@@ -31,12 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 try:
-    from pyspark.sql.streaming.datasource import (
-        ReadAllAvailable,
-        ReadLimit,
-        ReadMaxRows,
-        SupportsTriggerAvailableNow,
-    )
+    from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 except ImportError:  # before 4.2
     HAS_LIMITS = False
 else:

@@ -31,15 +31,8 @@ if TYPE_CHECKING:
 
 #: All options in their documented spelling; Spark passes option names in any case.
 OPTIONS = (
-    "path",
-    "topic",
-    "numPartitions",
-    "topicId",
-    "compression.type",
-    "compression.level",
-    "batch.size",
-    "segment.bytes",
-)
+    "path", "topic", "numPartitions", "topicId", "compression.type", "compression.level", "batch.size", "segment.bytes",
+)  # fmt: skip
 #: Further options that Spark passes when a stream is written.
 STREAM_OPTIONS = ("checkpointLocation", "queryName")
 
