@@ -13,6 +13,7 @@ import pytest
 
 import kafkacomp as kc
 from kafkacomp import log
+from kafkacomp._cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,3 +130,20 @@ def test_the_command(folder: Path, name: str, command: str) -> None:
     assert done.returncode == 3, done.stdout
     assert "more than 256 MiB" in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["quorum-state", "meta.properties"])
+@pytest.mark.parametrize(
+    "content", [b'{"a":[' + b"{}," * 1_000_000 + b"0]}", b"", b"\xff"], ids=["many", "sparse", "bytes"]
+)
+def test_a_file_of_a_few_lines_with_many(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes
+) -> None:
+    """Each byte would take thirty in memory."""
+    path = tmp_path / name
+    with path.open("wb") as file:
+        file.write(content)
+        file.truncate(SIZE if content == b"" else len(content))
+    assert main(["dump", str(path)]) == 1
+    expected = "not UTF-8 text at byte 0" if content == b"\xff" else "bytes: at most 1,048,576 are read"
+    assert expected in capsys.readouterr().err

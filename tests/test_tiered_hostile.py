@@ -262,6 +262,16 @@ def test_what_is_no_manifest(tmp_path: Path, content: bytes) -> None:
         kc.scan(folder, **BOTH.known)
 
 
+@pytest.mark.parametrize("name", ["segmentIndexes", "chunkIndex", "remoteLogSegmentMetadata", "segmentLeaderEpochs"])
+def test_an_object_that_is_none(tmp_path: Path, name: str) -> None:
+    def change(manifest: dict[str, Any]) -> None:
+        of = manifest if name in manifest else manifest["remoteLogSegmentMetadata"]
+        of[name] = []
+
+    with pytest.raises(kc.CorruptRecordError, match=f"not a valid segment manifest: {name} must be an object"):
+        kc.scan(altered_manifest(tmp_path, PLAIN, change))
+
+
 @pytest.mark.parametrize("piece", [b"[],", b"{},", b"0,", b'"":0,'], ids=["arrays", "objects", "numbers", "fields"])
 def test_a_manifest_of_many_values(tmp_path: Path, piece: bytes) -> None:
     """Each of them would take twenty times its bytes of memory."""

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from kafkacomp._storage.files import SourceFile
     from kafkacomp.log._side_files import PathOrBytes
 
+#: The most bytes of quorum-state and meta.properties, of which a broker writes some hundred.
+_MOST_TEXT = 1 << 20
+
 
 def entries(file: SourceFile) -> list[dict[str, Any]]:  # noqa: C901, PLR0911 - one for each kind
     """Read the entries of a side file.
@@ -88,7 +91,7 @@ def _producer(entry: log.ProducerEntry) -> dict[str, Any]:
 
 def _json(file: SourceFile) -> dict[str, Any]:
     try:
-        content = json.loads(file.read())
+        content = json.loads(_text(file))
     except (ValueError, RecursionError) as error:
         raise CorruptRecordError(f"{file.name}: invalid JSON: {error}") from None
     if not isinstance(content, dict):
@@ -97,13 +100,19 @@ def _json(file: SourceFile) -> dict[str, Any]:
 
 
 def _properties(file: SourceFile) -> dict[str, Any]:
-    try:
-        text = file.read().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise CorruptRecordError(f"{file.name}: not UTF-8 text at byte {error.start}") from None
     row = {}
-    for line in text.splitlines():
+    for line in _text(file).splitlines():
         if line.strip() and not line.startswith(("#", "!")):
             name, _, value = line.partition("=")
             row[name.strip()] = value.strip()
     return row
+
+
+def _text(file: SourceFile) -> str:
+    """Read a file of a few lines, of which each byte may take thirty in memory when it is parsed."""
+    if file.size > _MOST_TEXT:
+        raise CorruptRecordError(f"{file.name}: {file.size:,} bytes: at most {_MOST_TEXT:,} are read")
+    try:
+        return file.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CorruptRecordError(f"{file.name}: not UTF-8 text at byte {error.start}") from None

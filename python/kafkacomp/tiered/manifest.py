@@ -112,15 +112,17 @@ def _parse(content: bytes) -> Manifest:
     if not isinstance(compressed, bool):
         raise TypeError("compression must be a boolean")
     encryption = _encryption(found.get("encryption"))
-    chunks = _chunk_index(found["chunkIndex"], compressed=compressed, encrypted=encryption is not None)
+    chunks = _chunk_index(_object(found, "chunkIndex"), compressed=compressed, encrypted=encryption is not None)
     indexes = {}
     for suffix, name in INDEXES.items():
-        part = found["segmentIndexes"].get(name)
+        part = _object(found, "segmentIndexes").get(name)
         if part is not None:
             indexes[suffix] = IndexPart(
                 _number(part, "position", 0, _MAX_SEGMENT), _number(part, "size", 0, MAX_CHUNK_SIZE)
             )
-    return Manifest(chunks, indexes, compressed, encryption, _segment(found["remoteLogSegmentMetadata"], chunks))
+    return Manifest(
+        chunks, indexes, compressed, encryption, _segment(_object(found, "remoteLogSegmentMetadata"), chunks)
+    )
 
 
 def _number(of: dict[str, Any], name: str, least: int, most: int) -> int:
@@ -137,6 +139,13 @@ def _text(of: dict[str, Any], name: str) -> str:
     return value
 
 
+def _object(of: dict[str, Any], name: str) -> dict[str, Any]:
+    value = of[name]
+    if not isinstance(value, dict):
+        raise TypeError(f"{name} must be an object")
+    return value
+
+
 def _id(of: dict[str, Any], name: str) -> str:
     value = _text(of, name)
     if not _ID.fullmatch(value):
@@ -145,14 +154,15 @@ def _id(of: dict[str, Any], name: str) -> str:
 
 
 def _segment(found: dict[str, Any], chunks: ChunkIndex) -> RemoteSegment:
-    identity = found["remoteLogSegmentId"]
-    partition = identity["topicIdPartition"]
-    topic = partition["topicPartition"]
+    identity = _object(found, "remoteLogSegmentId")
+    partition = _object(identity, "topicIdPartition")
+    topic = _object(partition, "topicPartition")
     check_topic(_text(topic, "topic"))  # rewriting a log creates a folder of this name
     most = 2**63 - 1
     start = _number(found, "startOffset", 0, most)
     epochs = {
-        int(epoch): _number({"epoch": at}, "epoch", 0, most) for epoch, at in found["segmentLeaderEpochs"].items()
+        int(epoch): _number({"epoch": at}, "epoch", 0, most)
+        for epoch, at in _object(found, "segmentLeaderEpochs").items()
     }
     return RemoteSegment(
         _text(topic, "topic"),
