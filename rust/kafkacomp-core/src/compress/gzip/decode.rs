@@ -73,17 +73,26 @@ fn whole_member(decoders: &mut Decoders, data: &[u8], out: &mut OutputBuffer) ->
         out.advance(size);
         return true;
     }
-    if decoders.libdeflate.gzip_decompress(data, room) != Ok(size) || libdeflater::crc32(room) != crc {
-        return false;
-    }
-    // libdeflate does not report where it stopped, but it found the bytes of this trailer there. If they occur nowhere
-    // else, it was at the end of the data.
-    let Some(before_last) = data.get(FIXED_LENGTH..data.len() - 1) else { return false };
-    if memmem::find(before_last, trailer).is_some() {
+    if decoders.libdeflate.gzip_decompress(data, room) != Ok(size) || !ends_with_data(data, crc, room) {
         return false;
     }
     out.advance(size);
     true
+}
+
+/// Whether the member that libdeflate has decoded to `content` ends with `data`, whose last bytes are a trailer with `crc` and
+/// the size of the content. libdeflate does not report where it stopped, but it has verified the trailer that it found there.
+fn ends_with_data(data: &[u8], crc: u32, content: &[u8]) -> bool {
+    let (Some(before_last), Some((_, trailer))) =
+        (data.get(FIXED_LENGTH..data.len() - 1), data.split_last_chunk::<TRAILER_LENGTH>())
+    else {
+        return false;
+    };
+    // If the bytes of the size occur nowhere else, libdeflate found them at the end of the data, and the checksum is not
+    // computed a second time. Otherwise that is known only if the whole trailer occurs nowhere else.
+    let size = trailer.split_at(size_of::<u32>()).1;
+    memmem::find(before_last, size).is_none()
+        || (libdeflater::crc32(content) == crc && memmem::find(before_last, trailer).is_none())
 }
 
 /// Whether `data`, a member without optional fields, is small, ends with the data and fills `room`.
