@@ -23,9 +23,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kafkacomp import exceptions, gzip, lz4, snappy, zstd
+from kafkacomp import exceptions
 from kafkacomp._codecs.one_shot import compress, decompress
-from kafkacomp._codecs.open import open  # noqa: A004 - the name of the standard library's
 from kafkacomp._extras import require
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, __version__
 from kafkacomp._types import CompressionType
@@ -51,11 +50,16 @@ if TYPE_CHECKING:
     from kafkacomp import arrow as arrow
     from kafkacomp import bench as bench
     from kafkacomp import broker as broker
+    from kafkacomp import gzip as gzip
     from kafkacomp import log as log
+    from kafkacomp import lz4 as lz4
     from kafkacomp import message_set as message_set
     from kafkacomp import polars as polars
     from kafkacomp import record as record
+    from kafkacomp import snappy as snappy
     from kafkacomp import spark as spark
+    from kafkacomp import zstd as zstd
+    from kafkacomp._codecs.open import open  # noqa: A004 - the name of the standard library's
     from kafkacomp.advice import advise
     from kafkacomp.arrow import ScanReport, SkippedRange, WriteReport, scan, write
     from kafkacomp.log import LogDir, LogPartition, LogSegment
@@ -101,7 +105,10 @@ __all__ = [
 ]
 
 #: Submodules that are imported when they are first used: `import kafkacomp` stays quick, and extras stay optional.
-_LAZY = frozenset({"advice", "arrow", "bench", "broker", "log", "message_set", "polars", "record", "spark", "typing"})
+_LAZY = frozenset({
+    "advice", "arrow", "bench", "broker", "gzip", "log", "lz4", "message_set", "polars", "record", "snappy", "spark",
+    "typing", "zstd",
+})  # fmt: skip
 #: Names of these submodules that are here as well.
 _LAZY_NAMES = {
     "LogDir": "log",
@@ -111,6 +118,7 @@ _LAZY_NAMES = {
     "SkippedRange": "arrow",
     "WriteReport": "arrow",
     "advise": "advice",
+    "open": "_codecs.open",
     "scan": "arrow",
     "write": "arrow",
 }
