@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NUMBERS = (0, -1, 1, 2**7, 2**15, 2**31 - 1, 2**31, -(2**31), 2**32, 2**63 - 1, 2**63, -(2**63), 2**64, -(2**64))
 FLOATS = (0.0, -0.0, -1.0, 1e9, 1e18, 1e308, float("inf"), float("-inf"), float("nan"))
-OTHERS: tuple[object, ...] = (
+OTHERS: list[object] = [
     None,
     True,
     "",
@@ -34,7 +34,7 @@ OTHERS: tuple[object, ...] = (
     {},
     object(),
     1j,
-)
+]
 VALUES = (*NUMBERS, *FLOATS, *OTHERS)
 MODULES = (gzip, snappy, lz4, zstd, record, message_set, log, arrow, broker, kc)
 #: They look at the network, other folders or standard streams, or are run in a process of their own below.

@@ -15,6 +15,7 @@ import kafkacomp as kc
 from kafkacomp import log, record
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 FIRST = "0" * 20
@@ -81,7 +82,7 @@ def test_json_stays_json(evil: Path, options: tuple[str, ...]) -> None:
 
 def test_other_commands(evil: Path, tmp_path: Path) -> None:
     """Errors of export, reports of rewrites, tables of advise, wrong use, a missing file."""
-    calls: list[tuple[object, ...]] = [
+    calls: list[Sequence[object]] = [
         ("recompress", evil, tmp_path / f"out{EVIL}"),
         ("repair", evil, tmp_path / f"repaired{EVIL}"),
         ("export", evil, "--output", tmp_path / f"{EVIL}.csv"),
