@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
-from kafkacomp import _kafkacomp, log
+from kafkacomp import _kafkacomp, log, message_set
 from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
@@ -119,3 +119,27 @@ def test_bytes_read(logs: Path, tmp_path: Path, name: str, use: str, caplog: pyt
         USES[use](folder, tmp_path / "out-0")
     read = read_so_far() - before
     assert read <= 3 * path.stat().st_size + EXTRA, f"{read / path.stat().st_size:.2f} bytes for each"
+
+
+@pytest.mark.parametrize("count", [2, 8, 30])
+def test_bytes_read_of_overlapping_files_of_message_sets(
+    tmp_path: Path, count: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Offsets are positions there: each file has the bytes of the log from its name on, and all overlap."""
+    caplog.set_level("CRITICAL", "kafkacomp")
+    messages, length, step = 20_000, 100, 500
+    data = message_set.write_messages([b"%090d" % number for number in range(messages + count * step)])
+    assert len(data) == (messages + count * step) * length
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    for start in range(0, count * step * length, step * length):
+        (folder / f"{start:020}.kafka").write_bytes(data[start : start + messages * length])
+    size = count * messages * length
+    for name, use in {
+        "scan": lambda: _scan(folder),
+        "strict scan": lambda: list(kc.scan(folder, columns=["offset"])),
+        "verify": lambda: log.verify_partition(folder),
+    }.items():
+        before = read_so_far()
+        use()  # type: ignore[no-untyped-call]
+        assert read_so_far() - before <= 3 * size + EXTRA, f"{name}: {(read_so_far() - before) / size:.2f}"

@@ -137,7 +137,8 @@ pub fn disagreement(
         LogFormat::MessageSet => {
             let one = PositionedFile { source: one.as_ref(), base: earlier.base_offset_or_zero() };
             let other = PositionedFile { source: other.as_ref(), base: later.base_offset_or_zero() };
-            compare_positions(one, other, first, last)
+            let message = compared.message(later_number, other.base);
+            compare_positions(one, other, first, last, message)
         }
         LogFormat::Records => {
             let starts = (

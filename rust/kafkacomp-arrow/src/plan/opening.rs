@@ -231,7 +231,8 @@ impl Planner {
             });
             // A message that begins in the file before and ends in this one is complete in neither.
             let file = PositionedFile { source: open.source.0.as_ref(), base };
-            let skipped = skipped(file, from).map_err(|error| ScanError::log(&segment.name, error))?;
+            let message = *current.compared.message(index, base);
+            let skipped = skipped(file, from, message).map_err(|error| ScanError::log(&segment.name, error))?;
             let resumes = base.saturating_add_unsigned(skipped).max(from);
             let from = from.max(base);
             context.missing(from, resumes, MissingReason::Corrupt, &mut |range| {

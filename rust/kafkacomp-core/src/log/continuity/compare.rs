@@ -32,7 +32,8 @@ pub fn compare_files(
     if let (Some(one), Some(other)) = (earlier.position, later.position) {
         let one = PositionedFile { source: earlier.source, base: one };
         let other = PositionedFile { source: later.source, base: other };
-        return compare_positions(one, other, first_offset, last_offset);
+        let message = files.message(later.number, other.base);
+        return compare_positions(one, other, first_offset, last_offset, message);
     }
     let start = |file: OverlappingFile<'_>, offset| position_before(file.source, file.offset_index, offset);
     let starts = (|offset| start(earlier, offset), |offset| start(later, offset));

@@ -54,6 +54,8 @@ pub struct PartitionFile<'a> {
 #[derive(Debug, Default)]
 pub struct ComparedFiles {
     files: HashMap<usize, ComparedFile>,
+    /// For files of Kafka 0.7, a position of the log at which a message begins.
+    messages: HashMap<usize, i64>,
     hashing: RandomState,
 }
 
@@ -131,16 +133,23 @@ impl ComparedFiles {
         Ok(is_intact.then_some(end))
     }
 
+    /// A position of the log at which a message of a file of Kafka 0.7 begins, to be moved along: at first the file's base.
+    pub fn message(&mut self, number: usize, base: i64) -> &mut i64 {
+        self.messages.entry(number).or_insert(base)
+    }
+
     /// Gives each file the number that is the index of its present one in `numbers`.
     pub fn renumber(&mut self, numbers: &[usize]) {
         let mut files = std::mem::take(&mut self.files);
         let moved = |(to, from)| Some((to, files.remove(from)?));
         self.files = numbers.iter().enumerate().filter_map(moved).collect();
+        self.messages.clear();
     }
 
     /// Drops what is kept of the files that are not compared any more.
     pub fn retain(&mut self, is_needed: impl Fn(usize) -> bool) {
         self.files.retain(|&number, _| is_needed(number));
+        self.messages.retain(|&number, _| is_needed(number));
     }
 
     fn take(&mut self, file: PartitionFile<'_>, offset: i64) -> Result<ComparedFile, Error> {

@@ -4,9 +4,11 @@
 //! the end of the earlier one on, so a message must begin there.
 
 use super::overlap::OverlapError;
+use crate::bytes::be_i32;
 use crate::log::error::{Error, ReadError};
 use crate::log::read::batch_headers::next_entry_from;
 use crate::log::read::source::{ReadAt, read_full};
+use crate::message_set::message::{HEADER_LENGTH_V0, SIZE_LENGTH};
 
 /// The number of bytes that are compared at once.
 const WINDOW: usize = 1 << 20;
@@ -23,6 +25,9 @@ pub struct PositionedFile<'a> {
 /// The least of the positions `first` to `last`, inclusive, at which two files have different bytes, or the one after
 /// `last` if no message of the later file begins there.
 ///
+/// `message` is a position at which a message of the later file begins: at first its base. It is moved along, so that the file is
+/// not read again from its base on where it overlaps several others.
+///
 /// # Errors
 /// [`OverlapError`] if a file cannot be read.
 pub fn compare_positions(
@@ -30,6 +35,7 @@ pub fn compare_positions(
     later: PositionedFile<'_>,
     first: i64,
     last: i64,
+    message: &mut i64,
 ) -> Result<Option<i64>, OverlapError> {
     let (mut left, mut right) = (vec![0; WINDOW], vec![0; WINDOW]);
     let mut position = first;
@@ -37,6 +43,8 @@ pub fn compare_positions(
         let wanted = usize::try_from(last.saturating_sub(position).saturating_add(1)).unwrap_or(WINDOW).min(WINDOW);
         let a = window(earlier, position, &mut left, wanted).map_err(OverlapError::Earlier)?;
         let b = window(later, position, &mut right, wanted).map_err(OverlapError::Later)?;
+        let read = right.get(..b).unwrap_or_default();
+        follow(later, message, position, read).map_err(OverlapError::Later)?;
         let common = a.min(b);
         let differs = left.iter().zip(&right).take(common).position(|(x, y)| x != y);
         if let Some(at) = differs {
@@ -47,20 +55,49 @@ pub fn compare_positions(
         }
         position = position.saturating_add_unsigned(wanted as u64);
     }
-    let resumes =
-        later.base.saturating_add_unsigned(skipped(later, last.saturating_add(1)).map_err(OverlapError::Later)?);
-    Ok(Some(last.saturating_add(1)).filter(|&end| resumes != end))
+    let end = last.saturating_add(1);
+    if *message == end {
+        return Ok(None);
+    }
+    let resumes = later.base.saturating_add_unsigned(skipped(later, end, *message).map_err(OverlapError::Later)?);
+    Ok(Some(end).filter(|&end| resumes != end))
 }
 
-/// The number of bytes of a file before its first message at or after `position` of the log.
+/// Moves `message` to the first message of a file at or after the end of `bytes`, which it has at `position`, unless a size is
+/// corrupt.
+fn follow(file: PositionedFile<'_>, message: &mut i64, position: i64, bytes: &[u8]) -> Result<(), Error> {
+    let end = position.saturating_add_unsigned(bytes.len() as u64);
+    while (position..end).contains(message) {
+        let at = usize::try_from(message.saturating_sub(position)).unwrap_or(usize::MAX);
+        let size = if let Some(size) = be_i32(bytes, at) {
+            size
+        } else {
+            let mut size = [0; SIZE_LENGTH];
+            if window(file, *message, &mut size, SIZE_LENGTH)? < SIZE_LENGTH {
+                return Ok(());
+            }
+            i32::from_be_bytes(size)
+        };
+        if size < HEADER_LENGTH_V0 as i32 {
+            return Ok(());
+        }
+        *message = message.saturating_add(SIZE_LENGTH as i64).saturating_add(i64::from(size));
+    }
+    Ok(())
+}
+
+/// The number of bytes of a file before its first message at or after `position` of the log. At `message` one of its messages
+/// begins.
 ///
 /// # Errors
 /// An I/O error.
-pub fn skipped(file: PositionedFile<'_>, position: i64) -> Result<u64, Error> {
-    let target = position.saturating_sub(file.base).max(0).unsigned_abs();
+pub fn skipped(file: PositionedFile<'_>, position: i64, message: i64) -> Result<u64, Error> {
+    let after_base = |position: i64| position.saturating_sub(file.base).max(0).unsigned_abs();
+    let target = after_base(position);
     let length = file.source.length().map_err(ReadError::from)?;
+    let known = if message <= position { after_base(message) } else { 0 };
     // If a size is corrupt, reading the file reports it.
-    let found = next_entry_from(file.source, 0, target, u64::MAX)?;
+    let found = next_entry_from(file.source, known, target, u64::MAX)?;
     Ok(found.map_or(target, |found| found.min(length).max(target)))
 }
 
@@ -85,7 +122,8 @@ mod tests {
         let (one, other) = (InMemory(earlier), InMemory(later));
         let last = (earlier.len() as i64).min(base + later.len() as i64) - 1;
         let (one, other) = (PositionedFile { source: &one, base: 0 }, PositionedFile { source: &other, base });
-        compare_positions(one, other, base, last).unwrap()
+        let mut message = base;
+        compare_positions(one, other, base, last, &mut message).unwrap()
     }
 
     #[test]

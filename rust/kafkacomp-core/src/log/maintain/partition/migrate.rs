@@ -102,7 +102,9 @@ impl Chain<'_> {
         }
         let last = reached.min(end).saturating_sub(1);
         let source = self.job.open(earlier)?;
-        let found = compare_positions(PositionedFile { source: source.as_ref(), base }, file, file.base, last);
+        let before = PositionedFile { source: source.as_ref(), base };
+        let mut message = file.base;
+        let found = compare_positions(before, file, file.base, last, &mut message);
         let found = found.map_err(|error| match error {
             OverlapError::Earlier(error) => self.job.at(earlier, error),
             OverlapError::Later(error) => self.job.at(index, error),
