@@ -85,7 +85,7 @@ def test_public_results_are_instances_of_the_documented_classes(tmp_path: Path) 
     (epoch,) = kc.log.read_leader_epoch_checkpoint(folder / "leader-epoch-checkpoint")
     assert epoch == kc.log.LeaderEpochEntry(0, 0)
     (partition,) = resolve(str(folder))
-    assert _kafkacomp.cut_segment(partition.segments[0], 1 << 20, "0.8+")[0].start == 0
+    assert _kafkacomp.split_segment(partition.segments[0], 1 << 20, "0.8+")[0].start == 0
     assert _kafkacomp.find_transactions(partition, "0.8+", False).transactions == (None, [])  # noqa: FBT003
     scanned = kc.scan(folder)
     assert sum(batch.num_rows for batch in scanned) == 3

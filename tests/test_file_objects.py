@@ -384,7 +384,7 @@ def test_wrong_answers_of_every_reader_of_segments(url: str) -> None:
     skip, is_new = False, True
     for error in (KeyboardInterrupt(), UnrelatedError("mine"), unreadable()):
         calls: list[Callable[[], object]] = [
-            lambda: _kafkacomp.cut_segment(segment, 1000, "0.8+"),
+            lambda: _kafkacomp.split_segment(segment, 1000, "0.8+"),
             lambda: _kafkacomp.is_message_set(segment),
             lambda: _kafkacomp.end_offset(segment, "0.8+"),
             lambda: _kafkacomp.offset_for_time(partition, 0, "0.8+", skip, 1 << 30),

@@ -163,6 +163,16 @@ def test_constructor_refuses(argument: dict[str, Any], message: str) -> None:
         RecordBatchBuilder(**argument)
 
 
+@pytest.mark.parametrize("ratio", [-0.1, float("nan"), float("inf"), -float("inf"), 1e300])
+def test_an_estimated_compression_ratio_is_finite_and_0_or_more(ratio: float) -> None:
+    builder = RecordBatchBuilder(compression_type="gzip")
+    builder.append(bytes(1000))
+    estimated = builder.estimated_size_in_bytes
+    with pytest.raises(ValueError, match="a compression ratio must be 0 or more, not "):
+        builder.set_estimated_compression_ratio(ratio)
+    assert builder.estimated_size_in_bytes == estimated
+
+
 def test_headers_before_magic_2() -> None:
     """They came with magic 2."""
     builder = RecordBatchBuilder(1, "none")

@@ -58,7 +58,7 @@ DEFAULT_MAX_OUTPUT_SIZE: Final[int]
 MAX_BATCH_BYTES: Final[int]
 
 def columns() -> list[str]: ...
-def cut_segment(source: Segment, piece_bytes: int, log_format: str) -> list[Split]: ...
+def split_segment(source: Segment, split_bytes: int, log_format: str) -> list[Split]: ...
 def is_message_set(source: Segment) -> bool: ...
 
 @final
@@ -428,7 +428,10 @@ class RecordBatchBuilder:
         """Whether the batch would stay within ``write_limit`` with this many more bytes."""
 
     def set_estimated_compression_ratio(self, ratio: float) -> None:
-        """Set the ratio with which sizes are estimated; a producer derives it from earlier batches. Initially 1."""
+        """Set the ratio with which sizes are estimated; a producer derives it from earlier batches. Initially 1.
+
+        Raises ValueError if the ratio is negative or not finite.
+        """
 
     @property
     def magic(self) -> int:

@@ -232,7 +232,6 @@ mod tests {
             offsets: None,
             boundaries: crate::split_boundaries::SplitBoundaries::default(),
             active: false,
-            may_be_cut: true,
             transactions_in: crate::options::TransactionsIn::default(),
         }
     }

@@ -71,7 +71,7 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
 pub struct MemorySegment<T>(pub Arc<T>);
 
 impl<T: AsRef<[u8]> + Send + Sync + std::fmt::Debug + 'static> MemorySegment<T> {
-    /// The record set as a closed segment that begins at offset 0.
+    /// The record set as a segment that begins at offset 0 and that no broker is writing.
     pub fn whole(self, name: &str) -> Segment {
         Segment {
             name: Arc::from(name),
@@ -82,7 +82,6 @@ impl<T: AsRef<[u8]> + Send + Sync + std::fmt::Debug + 'static> MemorySegment<T> 
             boundaries: SplitBoundaries::default(),
             offsets: None,
             active: false,
-            may_be_cut: false,
             transactions_in: TransactionsIn::default(),
         }
     }
@@ -95,6 +94,11 @@ impl<T: AsRef<[u8]> + Send + Sync + std::fmt::Debug + 'static> OpenSegment for M
 
     fn side_file(&self, _: SideFile) -> io::Result<Option<Vec<u8>>> {
         Ok(None)
+    }
+
+    /// The bytes may be those of a fetch response, whose last batch may be incomplete (`max.partition.fetch.bytes`).
+    fn may_be_truncated(&self) -> bool {
+        true
     }
 }
 

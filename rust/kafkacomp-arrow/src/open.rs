@@ -52,7 +52,8 @@ pub struct Open {
     pub(crate) others: OtherBatches,
     pub(crate) unreadable: Option<Arc<SkipUnreadable>>,
     pub(crate) active: bool,
-    pub(crate) may_be_cut: bool,
+    /// Whether a truncated batch at its end is a warning and not an error.
+    pub(crate) may_be_truncated: bool,
     /// Whether the file has a base offset, so that offsets are judged.
     pub(crate) ordered: bool,
     /// The position of the first chunk with a batch that is not in order. From there on, the planner verifies the checksums.
@@ -155,7 +156,7 @@ impl Open {
             ChunkEnd::More => Step::More,
             ChunkEnd::End => self.at_end(options, &warn),
             ChunkEnd::Truncated(_) if self.active && self.grows() => Step::Done(Finish::Growing),
-            ChunkEnd::Truncated(error) if self.may_be_cut => {
+            ChunkEnd::Truncated(error) if self.may_be_truncated => {
                 warn(format!("{name}: {error}: left out"));
                 Step::Done(Finish::File)
             }

@@ -130,6 +130,18 @@ pub enum TransactionsIn {
     Snapshot,
 }
 
+impl TransactionsIn {
+    /// The place with this name: `batches`, `indexes` or `snapshot`.
+    pub fn for_name(name: &str) -> Option<Self> {
+        match name {
+            "batches" => Some(Self::Batches),
+            "indexes" => Some(Self::Indexes),
+            "snapshot" => Some(Self::Snapshot),
+            _ => None,
+        }
+    }
+}
+
 /// A segment of a partition, or bytes that are read like one.
 #[derive(Debug, Clone)]
 pub struct Segment {
@@ -147,13 +159,11 @@ pub struct Segment {
     /// segments do not have. Tiered storage has segments of which only a part is valid, and others with the same offsets. If this
     /// is given, the segments of the partition are read in their order and not compared.
     pub offsets: Option<(i64, i64)>,
-    /// By which the range is found again if the file was replaced.
+    /// The batches that identify the range if the file was replaced.
     pub boundaries: SplitBoundaries,
     /// Whether a broker may be writing it, so that an incomplete batch at its end may become complete.
     pub active: bool,
-    /// Whether a truncated batch at its end is a warning and not an error, as in a fetch response.
-    pub may_be_cut: bool,
-    /// What shows its transactions.
+    /// Where its transactions are read from.
     pub transactions_in: TransactionsIn,
 }
 

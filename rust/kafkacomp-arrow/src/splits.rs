@@ -25,22 +25,22 @@ const MOST_CHECKED: usize = 64 << 20;
 const MOST_CANDIDATES: usize = 8;
 
 /// A range of bytes and its first batch; `None` at the start of the segment and in logs of 0.7.
-pub type Piece = (u64, u64, Option<SplitBoundary>);
+pub type Split = (u64, u64, Option<SplitBoundary>);
 
-/// Divides `segment` into adjacent ranges of about `piece_bytes`, which contain all of it. A batch belongs to the range in which
+/// Divides `segment` into adjacent ranges of about `split_bytes`, which contain all of it. A batch belongs to the range in which
 /// it begins. A last range of less than half the size is joined with the one before. A range is longer if it cannot be divided:
 /// at corruption without an index entry after it, or at a larger batch.
 ///
 /// # Errors
 /// An I/O error, or a log format that cannot be determined.
-pub fn split(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Result<Vec<Piece>, ScanError> {
+pub fn split(segment: &Segment, split_bytes: u64, options: &ScanOptions) -> Result<Vec<Split>, ScanError> {
     let source = segment.files.open().map_err(|error| ScanError::io(&segment.name, error))?;
     let length = source.length().map_err(|error| ScanError::io(&segment.name, error))?;
-    let piece_bytes = piece_bytes.max(1);
-    let last = length.saturating_sub(piece_bytes / 2);
+    let split_bytes = split_bytes.max(1);
+    let last = length.saturating_sub(split_bytes / 2);
     let mut splits = Vec::new();
     let (mut begin, mut boundary) = (0, None);
-    if piece_bytes < last {
+    if split_bytes < last {
         let source = source.as_ref();
         let log_format = log_format_of(segment, source, length, options)?;
         // An offset index that cannot be read or is invalid is ignored.
@@ -48,19 +48,19 @@ pub fn split(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Resu
         let index = segment.base_offset.and_then(|base| OffsetIndex::parse(&index, base).ok());
         let entries = index.iter().flat_map(OffsetIndex::iter).peekable();
         let reader = RecordReader::new(options.max_output_size);
-        let mut cutter = Cutter { source, length, reader, known: 0, entries, entry: None };
-        let mut target = chunk_boundary(source, 0, piece_bytes);
+        let mut finder = BoundaryFinder { source, length, reader, known: 0, entries, entry: None };
+        let mut target = chunk_boundary(source, 0, split_bytes);
         while target < last {
             let found = match log_format {
-                LogFormat::Records => cutter.batch_from(target),
-                LogFormat::MessageSet => cutter.entry_from(target).map(|found| found.map(|position| (position, None))),
+                LogFormat::Records => finder.batch_from(target),
+                LogFormat::MessageSet => finder.entry_from(target).map(|found| found.map(|position| (position, None))),
             };
             let found = found.map_err(|error| ScanError::chunk(&segment.name, error))?;
             if let Some((position, batch)) = found.filter(|&(position, _)| position < last) {
                 splits.push((begin, position, boundary));
                 (begin, boundary) = (position, batch);
-                target = chunk_boundary(source, position, piece_bytes);
-            } else if let Some(entry) = cutter.entries.peek().filter(|_| found.is_none()) {
+                target = chunk_boundary(source, position, split_bytes);
+            } else if let Some(entry) = finder.entries.peek().filter(|_| found.is_none()) {
                 // Headers lead no further; from the next index entry on, they may.
                 target = u64::from(entry.position);
             } else {
@@ -73,15 +73,15 @@ pub fn split(segment: &Segment, piece_bytes: u64, options: &ScanOptions) -> Resu
 }
 
 /// The end of the split that begins at `begin`: the end of a chunk of the source, so that few chunks are fetched for two splits.
-fn chunk_boundary(source: &dyn ReadAt, begin: u64, piece_bytes: u64) -> u64 {
+fn chunk_boundary(source: &dyn ReadAt, begin: u64, split_bytes: u64) -> u64 {
     let chunk_size = source.chunk_size().max(1);
     let chunks = |position: u64| position / chunk_size;
-    let last = chunks(begin.saturating_add(piece_bytes)).max(chunks(begin).saturating_add(1));
+    let last = chunks(begin.saturating_add(split_bytes)).max(chunks(begin).saturating_add(1));
     last.saturating_mul(chunk_size)
 }
 
 /// Finds split boundaries, one after another.
-struct Cutter<'s, I: Iterator<Item = OffsetPosition>> {
+struct BoundaryFinder<'s, I: Iterator<Item = OffsetPosition>> {
     source: &'s dyn ReadAt,
     length: u64,
     /// Reads the first offsets of wrappers.
@@ -93,7 +93,7 @@ struct Cutter<'s, I: Iterator<Item = OffsetPosition>> {
     entry: Option<OffsetPosition>,
 }
 
-impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
+impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
     /// The first batch at `target` or after it whose checksum is right, that continues the batch before, and that the next batch
     /// continues. The neighbours are checked because no checksum covers the base offset, which identifies a split. If none of the
     /// next batches is like that (as in a compacted log), it is the first one that is in order. A batch found by an index entry has
@@ -153,9 +153,9 @@ impl<I: Iterator<Item = OffsetPosition>> Cutter<'_, I> {
             return Ok(None);
         };
         let mut buffer = Vec::new();
-        let sound = header.last_offset <= entry.offset
+        let is_intact = header.last_offset <= entry.offset
             && whole_batch(self.source, &header, MOST_CHECKED, &mut buffer)?.is_some_and(|batch| batch.is_valid());
-        Ok(sound.then_some(position))
+        Ok(is_intact.then_some(position))
     }
 
     /// The first top-level entry of a log of 0.7 at `target` or after it.

@@ -49,6 +49,10 @@ impl OpenSegment for WatchedFiles {
         self.inner.side_file(kind)
     }
 
+    fn may_be_truncated(&self) -> bool {
+        self.inner.may_be_truncated()
+    }
+
     fn others(&self) -> Option<Box<dyn OtherSegments>> {
         self.inner.others()
     }

@@ -95,7 +95,6 @@ fn segment(name: &str, base_offset: i64, data: &Arc<Vec<u8>>, fault: Fault) -> S
         range: None,
         boundaries: SplitBoundaries::default(),
         active: false,
-        may_be_cut: false,
         offsets: None,
         transactions_in: TransactionsIn::default(),
     }
@@ -152,6 +151,21 @@ fn short_reads_are_continued() {
         let segments = vec![segment("s", 0, &data, Fault::OneByteAtATime)];
         let rows: usize = scan(segments, threads, OnError::Raise).map(|batch| batch.unwrap().num_rows()).sum();
         assert_eq!(rows, 200);
+    }
+}
+
+/// Unlike a record set in memory, see `a_record_set_in_memory_may_end_within_a_batch`.
+#[test]
+fn a_file_that_ends_within_a_batch_is_an_error() {
+    let mut data = data(2).to_vec();
+    data.pop();
+    let data = Arc::new(data);
+    for threads in [1, 2] {
+        let segments = vec![segment("s", 0, &data, Fault::OneByteAtATime)];
+        let found: Vec<_> = scan(segments, threads, OnError::Raise).collect();
+        let rows: usize = found.iter().flatten().map(RecordBatch::num_rows).sum();
+        assert!(matches!(found.last(), Some(Err(ScanError::Record { .. }))), "{:?}", found.last());
+        assert_eq!(rows, 10, "{threads} threads");
     }
 }
 

@@ -48,6 +48,19 @@ fn any_number_of_threads_gives_the_same_order() {
 }
 
 #[test]
+fn a_record_set_in_memory_may_end_within_a_batch() {
+    let mut data = log(3, 10, 50);
+    data.pop();
+    for threads in [1, 2] {
+        let scan = Scan::new(vec![partition(data.clone())], options(threads), 0);
+        let report = scan.report();
+        assert_eq!(offsets(scan), (0..20).collect::<Vec<i64>>());
+        let warnings = &report.lock().unwrap().warnings;
+        assert!(matches!(&warnings[..], [warning] if warning.ends_with(": left out")), "{warnings:?}");
+    }
+}
+
+#[test]
 fn batches_keep_to_both_limits_and_a_larger_record_stands_alone() {
     let mut data = log(20, 100, 50);
     let large = vec![b'x'; 5000];

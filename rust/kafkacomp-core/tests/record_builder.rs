@@ -229,3 +229,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_estimated_compression_ratio_is_finite_and_0_or_more() {
+    let compression = Compression::of(CompressionType::Gzip);
+    let mut builder = RecordBatchBuilder::new(BatchSettings { compression, ..BatchSettings::default() }).unwrap();
+    builder.append(0, -1, None, Some(&[0; 1000]), Headers::EMPTY).unwrap();
+    builder.set_estimated_compression_ratio(0.5).unwrap();
+    let estimated = builder.estimated_size_in_bytes();
+    for ratio in [-0.1, f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let fault = builder.set_estimated_compression_ratio(ratio).unwrap_err();
+        assert_eq!(fault.to_string(), format!("a compression ratio must be 0 or more, not {ratio}"));
+        assert_eq!(builder.estimated_size_in_bytes(), estimated);
+    }
+}

@@ -4,7 +4,7 @@ use std::sync::MutexGuard;
 
 use kafkacomp_arrow::build::RowAppender;
 use kafkacomp_core::record::{BuildFault, ControlRecordType, RecordBatchBuilder};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
@@ -31,7 +31,7 @@ impl Builder {
         self.0.lock_attached(py)
     }
 
-    /// Changes the builder; `change` gets the offset that comes next, too.
+    /// Changes the builder; the second argument of `change` is the next offset.
     fn change<R>(
         &self,
         py: Python<'_>,
@@ -101,12 +101,12 @@ impl Builder {
         })
     }
 
-    /// Appends rows of Arrow columns while there is room; how many.
+    /// Appends rows of Arrow columns until the batch is full, and returns their number.
     fn append_arrow(&self, py: Python<'_>, rows: Rows) -> PyResult<usize> {
         py.detach(|| {
             let mut appender = RowAppender::default();
             for rows in rows {
-                // The reader may be code of the caller's, so it runs without the lock.
+                // The stream may be implemented in Python by the caller, so it runs without the lock.
                 let rows = rows.map_err(rows_to_py)?;
                 if appender.push(&rows, &mut self.0.lock()?.builder).map_err(arrow_build_to_py)?.is_break() {
                     break;
@@ -116,7 +116,7 @@ impl Builder {
         })
     }
 
-    /// The batch; the same bytes when asked again.
+    /// Builds the batch; further calls return the same bytes.
     fn build(&self, py: Python<'_>) -> PyResult<Py<PyBytes>> {
         if let Some(built) = &self.lock(py)?.built {
             return Ok(built.clone_ref(py));
@@ -259,11 +259,7 @@ impl Builder {
     }
 
     fn set_estimated_compression_ratio(&self, py: Python<'_>, ratio: f32) -> PyResult<()> {
-        if !(ratio.is_finite() && ratio >= 0.0) {
-            return Err(PyValueError::new_err(format!("a compression ratio must be 0 or more, not {ratio}")));
-        }
-        self.lock(py)?.builder.set_estimated_compression_ratio(ratio);
-        Ok(())
+        self.change(py, |builder, _| builder.set_estimated_compression_ratio(ratio))
     }
 
     #[getter]

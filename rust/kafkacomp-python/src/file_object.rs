@@ -5,6 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use kafkacomp_core::log::read::source::UNKNOWN_WORTH_READING;
 use kafkacomp_core::log::{OpenSegment, ReadAt, SideFile};
 use kafkacomp_core::memory;
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyStopIteration, PyTypeError, PyValueError};
@@ -17,14 +18,13 @@ use crate::input::bytes_like;
 use crate::memory::out_of_memory;
 use crate::process::Exiting;
 
-/// The error number for bytes that the storage does not return.
+/// `errno` of bytes that the storage cannot read.
 const EIO: i32 = 5;
-/// What it calls a file that is too large: an index that is none.
+/// `errno` of a file that is too large to be an index.
 const EFBIG: i32 = 27;
 
-/// The exception that ends a scan whatever becomes of the error that it caused: what a file object raises is an answer
-/// about the storage only if it is `FileNotFoundError` or an `OSError` with `EIO` or `EFBIG`. Everything else (`KeyboardInterrupt`,
-/// `MemoryError`, an error in the caller's code) is not stepped over.
+/// The exception of a file object that ends a scan even with `on_error="skip"`. Only `FileNotFoundError` and an `OSError` with `EIO`
+/// or `EFBIG` describe the storage; all others (`KeyboardInterrupt`, `MemoryError`, an error in the caller's code) end the scan.
 #[derive(Debug, Clone, Default)]
 pub struct Raised(Arc<Mutex<Option<Held<PyErr>>>>);
 
@@ -73,8 +73,8 @@ impl fmt::Display for Carried {
 
 impl std::error::Error for Carried {}
 
-/// `StopIteration` would end the loop of whoever iterates over a reader as if it were complete: a `RuntimeError` that it
-/// caused, as in generators (PEP 479).
+/// Replaces `StopIteration` by a `RuntimeError` with it as the cause, as in generators (PEP 479): it would end a loop over the reader
+/// as if the data were complete.
 pub fn not_the_end(py: Python<'_>, error: PyErr, what: &str) -> PyErr {
     if !error.is_instance_of::<PyStopIteration>(py) {
         return error;
@@ -93,7 +93,7 @@ fn attached<T>(raised: &Raised, f: impl FnOnce(Python<'_>) -> PyResult<T>) -> io
     done.unwrap_or_else(|| Err(io::Error::other(Exiting)))
 }
 
-/// `error` for a reader. If it must end the scan, `raised` keeps it.
+/// `error` as the error of a read. If it must end the scan, it is stored in `raised`.
 pub fn failure(py: Python<'_>, error: PyErr, raised: &Raised) -> io::Error {
     let value = error.value(py);
     let errno = || value.getattr("errno").and_then(|errno| errno.extract::<i32>()).ok();
@@ -129,17 +129,26 @@ fn bytes_of(object: &Bound<'_, PyAny>, what: &str) -> PyResult<PyBackedBytes> {
     bytes_like(object).map_err(wrong)
 }
 
-/// An object with `open_segment() -> file` and `side_file(suffix) -> bytes | None`.
+/// An object with `open_segment() -> file` and `side_file(suffix) -> bytes | None`, and perhaps `may_be_truncated: bool`.
 #[derive(Debug)]
 pub struct PySegment {
     opener: Held<Py<PyAny>>,
+    may_be_truncated: bool,
     raised: Raised,
 }
 
 impl PySegment {
     /// A segment that `opener` opens.
-    pub fn new(opener: Py<PyAny>, raised: &Raised) -> Self {
-        Self { opener: Held::new(opener), raised: raised.clone() }
+    ///
+    /// # Errors
+    /// What its attribute `may_be_truncated` raises, or `TypeError` if that is not a bool.
+    pub fn new(opener: Bound<'_, PyAny>, raised: &Raised) -> PyResult<Self> {
+        let may_be_truncated = opener.getattr_opt("may_be_truncated")?.map(|value| value.extract()).transpose()?;
+        Ok(Self {
+            opener: Held::new(opener.unbind()),
+            may_be_truncated: may_be_truncated.unwrap_or(false),
+            raised: raised.clone(),
+        })
     }
 }
 
@@ -148,7 +157,7 @@ impl OpenSegment for PySegment {
         attached(&self.raised, |py| {
             let file = Held::new(method(self.opener.get(), "open_segment", (), py)?.unbind());
             let worth_reading = file.get().and_then(|file| attribute(file.bind(py), "worth_reading").ok());
-            let worth_reading = worth_reading.and_then(|bytes| bytes.extract().ok()).unwrap_or(WORTH_READING);
+            let worth_reading = worth_reading.and_then(|bytes| bytes.extract().ok()).unwrap_or(UNKNOWN_WORTH_READING);
             let chunk_size = file.get().and_then(|file| file.bind(py).getattr("chunk_size").ok());
             let chunk_size = chunk_size.and_then(|bytes| bytes.extract::<u64>().ok()).unwrap_or(1).max(1);
             let raised = self.raised.clone();
@@ -167,13 +176,14 @@ impl OpenSegment for PySegment {
             memory::copy_of(&bytes_of(&data, "side_file")?).map(Some).map_err(out_of_memory)
         })
     }
+
+    fn may_be_truncated(&self) -> bool {
+        self.may_be_truncated
+    }
 }
 
-/// How many bytes take as long to read as one request, unless the file object says otherwise: it may be remote.
-const WORTH_READING: usize = 4 << 20;
-
-/// An object with `read_at(nbytes, offset) -> bytes` and `size() -> int`, as pyarrow's files have them, and perhaps
-/// `worth_reading: int` and `chunk_size: int`.
+/// An object with the methods `read_at(nbytes, offset) -> bytes` and `size() -> int` of pyarrow's files, and perhaps the attributes
+/// `worth_reading: int` and `chunk_size: int`; see [`ReadAt`].
 struct PyFile {
     file: Held<Py<PyAny>>,
     length: AtomicU64,
@@ -206,7 +216,7 @@ impl PyFile {
                 let message = format!("read_at({wanted}, {position}) returned no bytes of a file of {size} bytes");
                 return Err(PyOSError::new_err((EIO, message)));
             }
-            // The file became shorter; the reader notices it by the length.
+            // The file became shorter; the reader detects it by the length.
             self.length.store(size, Ordering::Relaxed);
         }
         Ok(data.len())

@@ -128,7 +128,7 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(validator::profile_names, m)?)?;
     m.add_function(wrap_pyfunction!(validator::profile_name, m)?)?;
     m.add_function(wrap_pyfunction!(write::write_log, m)?)?;
-    m.add_function(wrap_pyfunction!(plan::cut_segment, m)?)?;
+    m.add_function(wrap_pyfunction!(plan::split_segment, m)?)?;
     m.add_function(wrap_pyfunction!(plan::end_offset, m)?)?;
     m.add_function(wrap_pyfunction!(plan::start_offset, m)?)?;
     m.add_function(wrap_pyfunction!(naming::misnamed_segments, m)?)?;

@@ -25,7 +25,7 @@ thread_local! {
 }
 
 /// Messages that share one backing, and the error after them.
-struct Piece {
+struct Run {
     backing: Backing,
     messages: std::vec::IntoIter<MessageRange>,
     error: Option<Error>,
@@ -40,7 +40,7 @@ pub struct MessageReader {
     max_output_size: usize,
     /// Where the next messages are read; `None` at the end.
     position: Option<usize>,
-    piece: Piece,
+    run: Run,
 }
 
 impl MessageReader {
@@ -50,14 +50,14 @@ impl MessageReader {
     }
 
     /// Reads the next run of messages.
-    fn read(&self, position: usize) -> (Piece, Option<usize>) {
+    fn read(&self, position: usize) -> (Run, Option<usize>) {
         READER.with_borrow_mut(|reader| {
             reader.set_max_output_size(self.max_output_size);
             let MessageRun { content, messages, error, next } =
                 MessageRun::read(&self.data, position, self.deep, reader);
             let input = || Backing::Input(Arc::clone(&self.data));
             let backing = content.map_or_else(input, |content| Backing::Decompressed(Arc::new(content)));
-            (Piece { backing, messages: messages.into_iter(), error }, next)
+            (Run { backing, messages: messages.into_iter(), error }, next)
         })
     }
 }
@@ -68,8 +68,8 @@ impl MessageReader {
     fn new(data: &Bound<'_, PyAny>, initial_offset: i64, deep: bool, max_output_size: usize) -> PyResult<Self> {
         let data = Arc::new(bytes_like(data)?);
         let backing = Backing::Input(Arc::clone(&data));
-        let piece = Piece { backing, messages: Vec::new().into_iter(), error: None };
-        Ok(Self { data, initial_offset, deep, max_output_size, position: Some(0), piece })
+        let run = Run { backing, messages: Vec::new().into_iter(), error: None };
+        Ok(Self { data, initial_offset, deep, max_output_size, position: Some(0), run })
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -78,18 +78,18 @@ impl MessageReader {
 
     fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         loop {
-            if let Some(MessageRange { bytes, next }) = self.piece.messages.next() {
-                let message = PyMessage { backing: self.piece.backing.clone(), span: Span::from(bytes) };
+            if let Some(MessageRange { bytes, next }) = self.run.messages.next() {
+                let message = PyMessage { backing: self.run.backing.clone(), span: Span::from(bytes) };
                 return MESSAGE_AND_OFFSET.make(py, (message, self.offset(next))).map(Some);
             }
-            if let Some(error) = self.piece.error.take() {
+            if let Some(error) = self.run.error.take() {
                 return Err(to_py(py, &error, None));
             }
             let Some(position) = self.position.take() else {
                 return Ok(None);
             };
             let this = &*self;
-            (self.piece, self.position) = py.detach(|| this.read(position));
+            (self.run, self.position) = py.detach(|| this.read(position));
         }
     }
 }

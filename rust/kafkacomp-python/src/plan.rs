@@ -1,4 +1,4 @@
-//! What a plan needs to know of segments before they are read: `kafkacomp._plan`.
+//! Properties of segments that are needed to plan reading them: `kafkacomp._plan`.
 
 use kafkacomp_arrow::byte_range;
 use kafkacomp_arrow::committed::{Found, transaction_filter};
@@ -20,17 +20,17 @@ static SPLIT_BOUNDARY: PackageClass = PackageClass::new("kafkacomp._storage.part
 static ABORTED_RANGE: PackageClass = PackageClass::new("kafkacomp._storage.partition", "AbortedRange");
 static TRANSACTIONS: PackageClass = PackageClass::new("kafkacomp._storage.partition", "Transactions");
 
-/// Where a segment may be cut: ranges of about `piece_bytes`, each with the batch at its beginning.
+/// Divides a segment into splits of about `split_bytes`, each with the batch at its beginning.
 #[pyfunction]
-pub fn cut_segment<'py>(
+pub fn split_segment<'py>(
     py: Python<'py>,
     source: SegmentFields<'_>,
-    piece_bytes: u64,
+    split_bytes: u64,
     log_format: &str,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let raised = Raised::default();
     let (segment, options) = (interruptible(segment(source, &raised)?, &raised), options(log_format, false, None));
-    let splits = py.detach(|| splits::split(&segment, piece_bytes, &options));
+    let splits = py.detach(|| splits::split(&segment, split_bytes, &options));
     let splits = raised.or(py, splits.map_err(|error| scan_to_py(py, error)))?;
     let known = |SplitBoundary { offset, size, first_offset }: SplitBoundary| {
         SPLIT_BOUNDARY.make(py, (offset, size, first_offset))
@@ -50,7 +50,7 @@ pub fn is_message_set(py: Python<'_>, source: SegmentFields<'_>) -> PyResult<boo
     raised.or(py, found).map(|log_format| log_format == LogFormat::MessageSet)
 }
 
-/// Where a log ends whose last segment is `source`; `None` where corruption hides it.
+/// The end offset of a log whose last segment is `source`; `None` if corruption hides it.
 #[pyfunction]
 pub fn end_offset(py: Python<'_>, source: SegmentFields<'_>, log_format: &str) -> PyResult<Option<i64>> {
     let raised = Raised::default();
@@ -59,7 +59,7 @@ pub fn end_offset(py: Python<'_>, source: SegmentFields<'_>, log_format: &str) -
     raised.or(py, found)
 }
 
-/// The first offset of the segment `source`, below that of its name if its batches show that the name is wrong.
+/// The first offset of the segment `source`: that in its name, or a lower one if its batches show that the name is wrong.
 #[pyfunction]
 pub fn start_offset(py: Python<'_>, source: SegmentFields<'_>, log_format: &str) -> PyResult<Option<i64>> {
     let raised = Raised::default();
@@ -118,7 +118,7 @@ pub fn offset_for_time(
     raised.or(py, found.map_err(|error| scan_to_py(py, error)))
 }
 
-/// What a committed reader sees of a partition, and warnings.
+/// Finds the transactions of a partition for a committed reader.
 #[pyfunction]
 pub fn find_transactions(
     py: Python<'_>,
@@ -135,12 +135,12 @@ pub fn find_transactions(
     Ok(FoundTransactions { transactions, warnings })
 }
 
-/// What a committed reader sees of a partition.
+/// The transactions of a partition, and warnings.
 #[pyclass(module = "kafkacomp._kafkacomp", frozen, get_all)]
 pub struct FoundTransactions {
     /// A `Transactions`.
     transactions: Py<PyAny>,
-    /// What was unexpected, such as markers of transactions without a beginning.
+    /// Warnings, such as about the marker of a transaction whose beginning is missing.
     warnings: Vec<String>,
 }
 

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use kafkacomp_core::log::maintain::partition;
 use kafkacomp_core::log::maintain::repair::Repair;
-use kafkacomp_core::log::maintain::rewrite::{ParallelRecompressor, Rewrite};
+use kafkacomp_core::log::maintain::rewrite::Rewrite;
 use kafkacomp_core::log::write::{LogWriter, Staging, WriteReport, staging};
-use kafkacomp_core::record::{ConvertOptions, Converter, Merger};
+use kafkacomp_core::record::{ConvertOptions, Converter};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -19,14 +19,14 @@ use crate::value::{PackageClass, value_methods};
 
 static REPAIR: PackageClass = PackageClass::new("kafkacomp.log._rewrite", "Repair");
 
-/// Removes what processes that were killed have left next to a target. Errors are ignored.
+/// Removes the temporary folders that killed processes have left next to a target. Errors are ignored.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted to values")]
 pub fn remove_abandoned(py: Python<'_>, target: PathBuf) {
     py.detach(|| staging::remove_abandoned(&target));
 }
 
-/// A folder that appears whole or not at all.
+/// A folder that is published as a whole or not at all.
 #[pyclass(module = "kafkacomp._kafkacomp")]
 pub struct StagedFolder(Option<Staging>);
 
@@ -38,13 +38,13 @@ impl StagedFolder {
         Staging::new(&target).map(|staging| Self(Some(staging))).map_err(|error| log_to_py(py, error, None))
     }
 
-    /// Where its files are written before it appears; `None` once it is published or discarded.
+    /// The temporary folder for its files; `None` once it is published or discarded.
     #[getter]
     fn folder(&self) -> Option<PathBuf> {
         self.0.as_ref().map(|staging| staging.folder().to_owned())
     }
 
-    /// Gives it its name.
+    /// Renames it to the target.
     fn publish(&mut self, py: Python<'_>) -> PyResult<()> {
         self.0.take().map_or(Ok(()), Staging::publish).map_err(|error| log_to_py(py, error, None))
     }
@@ -55,7 +55,7 @@ impl StagedFolder {
     }
 }
 
-/// A repaired partition's folder before it appears.
+/// The folder of a repaired partition before it is published.
 #[pyclass(module = "kafkacomp._kafkacomp")]
 pub struct RepairedFolder(Option<LogWriter>);
 
@@ -67,7 +67,7 @@ impl RepairedFolder {
         written.map_err(|error| log_to_py(py, error, None))
     }
 
-    /// Gives it its name; `None` if that is done already.
+    /// Renames it to the target; `None` if it has been published.
     fn finish(&mut self, py: Python<'_>) -> PyResult<Option<WrittenLog>> {
         let Some(writer) = self.0.take() else { return Ok(None) };
         py.detach(|| writer.finish()).map(|report| Some(report.into())).map_err(|error| log_to_py(py, error, None))
@@ -79,14 +79,14 @@ impl RepairedFolder {
 pub struct RewrittenPartition {
     /// What was written.
     log: WrittenLog,
-    /// What was found: a `PartitionFindings`.
+    /// A `PartitionFindings`.
     findings: Py<PartitionFindings>,
 }
 
 value_methods!(RewrittenPartition { log, findings });
 
 impl RewrittenPartition {
-    /// What was written and found.
+    /// The result of `work`.
     ///
     /// # Errors
     /// Only those of the import.
@@ -117,11 +117,7 @@ pub fn recompress_partition(
     threads: usize,
 ) -> PyResult<RewrittenPartition> {
     let compression = compression(compression_type_for_id(compression_type)?, level)?;
-    let max_output_size = job.max_output_size();
-    let rewrite = match merge_bytes {
-        Some(bytes) => Rewrite::Merge(Merger::new(compression, bytes, max_output_size)),
-        None => Rewrite::Recompress(ParallelRecompressor::new(compression, max_output_size, threads)),
-    };
+    let rewrite = Rewrite::recompress(compression, merge_bytes, job.max_output_size(), threads);
     rewrite_partition(py, job, rewrite)
 }
 

@@ -7,6 +7,7 @@ use kafkacomp_arrow::files::{LocalSegment, MemorySegment};
 use kafkacomp_arrow::split_boundaries::{SplitBoundaries, SplitBoundary};
 use kafkacomp_arrow::{Checkpoints, Partition, Segment, TransactionsIn};
 use kafkacomp_core::log::{AbortedRange, OpenSegment, ReadAt, ReadError, TransactionFilter};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyString;
@@ -197,18 +198,15 @@ fn filter_of((last_stable_offset, aborted): Transactions) -> TransactionFilter {
 /// The segment to read.
 ///
 /// # Errors
-/// As [`partition`].
+/// As [`partition`], and `ValueError` for an unknown `transactions_in`.
 pub fn segment(fields: SegmentFields<'_>, raised: &Raised) -> PyResult<Segment> {
     let SegmentFields { name, base_offset, source, range, boundaries, active, offsets, named_offset, transactions_in } =
         fields;
-    let mut may_be_cut = false;
     let files: Arc<dyn OpenSegment> = if source.is_instance_of::<PyString>() {
         Arc::new(LocalSegment(source.extract::<PathBuf>()?))
     } else if source.hasattr("open_segment")? {
-        may_be_cut = source.hasattr("may_be_truncated")?;
-        Arc::new(PySegment::new(source.unbind(), raised))
+        Arc::new(PySegment::new(source, raised)?)
     } else {
-        may_be_cut = true;
         Arc::new(MemorySegment(Arc::new(SharedBytes(Held::new(bytes_like(&source)?)))))
     };
     let boundaries = boundaries.map_or_else(SplitBoundaries::default, |known| SplitBoundaries {
@@ -226,12 +224,8 @@ pub fn segment(fields: SegmentFields<'_>, raised: &Raised) -> PyResult<Segment> 
         offsets,
         boundaries,
         active,
-        may_be_cut,
-        transactions_in: match transactions_in.as_str() {
-            "indexes" => TransactionsIn::Indexes,
-            "snapshot" => TransactionsIn::Snapshot,
-            _ => TransactionsIn::Batches,
-        },
+        transactions_in: TransactionsIn::for_name(&transactions_in)
+            .ok_or_else(|| PyValueError::new_err(format!("unknown transactions_in {transactions_in:?}")))?,
     })
 }
 

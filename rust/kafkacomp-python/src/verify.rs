@@ -29,7 +29,7 @@ static SEGMENT_REPORT: PackageClass = PackageClass::new("kafkacomp.log._verify",
 static CODEC_COUNTS: PackageClass = PackageClass::new("kafkacomp.log._verify", "CodecCounts");
 static FINDING: PackageClass = PackageClass::new("kafkacomp.log._verify", "Finding");
 
-/// The log format that the content of a path, bytes or an opened segment has: `0.7` or `0.8+`; `None` if it does not decide.
+/// The log format of a path, bytes or an opened segment by its content: `0.7` or `0.8+`; `None` if the content does not decide.
 #[pyfunction]
 pub fn format_of_content(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
     let raised = Raised::default();
@@ -53,7 +53,7 @@ fn open(source: &Bound<'_, PyAny>, raised: &Raised) -> PyResult<(String, Box<dyn
         (name, Arc::new(file))
     } else if source.hasattr("open_segment")? {
         let name = source.getattr("name")?.extract::<Name>()?.into_string();
-        let opened = PySegment::new(source.clone().unbind(), raised).open();
+        let opened = PySegment::new(source.clone(), raised)?.open();
         let file = raised.or(py, opened.map_err(|error| failed(&name, error)))?;
         (name, file)
     } else {
@@ -66,7 +66,7 @@ fn open(source: &Bound<'_, PyAny>, raised: &Raised) -> PyResult<(String, Box<dyn
 #[derive(FromPyObject)]
 pub struct SegmentFields<'py> {
     source: Bound<'py, PyAny>,
-    /// A path, which need not be Unicode, or what bytes are called.
+    /// A path, which need not be Unicode, or the name of bytes.
     name: Bound<'py, PyString>,
     topic: Option<String>,
     partition: Option<i32>,
@@ -115,7 +115,7 @@ impl KnownBatches {
     }
 }
 
-/// Checks a segment: a `kafkacomp.log.SegmentReport`. `progress(bytes_done)`.
+/// Verifies a segment and returns a `kafkacomp.log.SegmentReport`. Calls `progress(bytes_done)`.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted to values")]
 pub fn verify_segment<'py>(

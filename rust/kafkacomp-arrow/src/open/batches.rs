@@ -10,9 +10,6 @@ use crate::continuity::{Continuity, Following, Halt, implied_first};
 use crate::options::ScanOptions;
 use crate::segment_reader::Reader;
 
-/// If [`ReadAt::worth_reading`] is more than this, reading a chunk again is cheaper than a separate read of a header.
-const CHEAP_READ: usize = 64 << 10;
-
 /// The most bytes of a batch that is read only for its checksum.
 const MOST_CHECKED: usize = 64 << 20;
 
@@ -106,7 +103,7 @@ impl Open {
             && let Some(continuity) = &mut self.continuity
             && let Some((position, after)) = continuity.pending()
         {
-            if position > begin && end == ChunkEnd::More && finish.is_none() && source.worth_reading() > CHEAP_READ {
+            if position > begin && end == ChunkEnd::More && finish.is_none() && source.is_remote() {
                 // Reading the batch again with the next chunk is cheaper than a separate read of the header after it.
                 continuity.forget_pending();
                 self.reader.seek(position);

@@ -214,7 +214,7 @@ impl Planner {
             others: OtherBatches::new(Arc::clone(&current.segments), index, Arc::clone(&current.known)),
             unreadable,
             active: segment.active,
-            may_be_cut: segment.may_be_cut,
+            may_be_truncated: segment.files.may_be_truncated(),
             ordered,
             anomaly: None,
             stop: stop.min(length),

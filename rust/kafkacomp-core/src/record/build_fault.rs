@@ -1,32 +1,32 @@
-//! Why a batch cannot be built. Where Kafka's builder throws an `IllegalArgumentException` or an
-//! `IllegalStateException` there is a variant here, with numbers instead of its text.
+//! Why a batch cannot be built. Each case in which Kafka's builder throws an `IllegalArgumentException` or an
+//! `IllegalStateException` is a variant, with numbers instead of the text.
 
 use crate::compress::CodecError;
 use crate::error_kind::ErrorKind;
 use crate::memory::OutOfMemory;
 
-/// A rule of the builder that was broken. What was there before is as it was.
+/// The reason for which the builder refuses a call. The builder is unchanged then.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuildFault {
     /// A magic that no version of Kafka wrote.
     #[error("magic must be 0, 1 or 2, not {magic}")]
     UnknownMagic {
-        /// The magic asked for.
+        /// The requested magic.
         magic: i8,
     },
-    /// A format with timestamps needs to know where they come from.
+    /// No timestamp type for a format with timestamps.
     #[error("a timestamp type is needed for magic {magic}")]
     TimestampTypeMissing {
-        /// The magic asked for.
+        /// The requested magic.
         magic: i8,
     },
-    /// Something that came with a later format.
+    /// A feature of a later message format.
     #[error("magic {magic} has no {feature}")]
     Unsupported {
-        /// The magic asked for.
+        /// The requested magic.
         magic: i8,
-        /// What it does not have.
+        /// The feature.
         feature: Feature,
     },
     /// A control record in a batch of data, or data in a control batch.
@@ -41,21 +41,21 @@ pub enum BuildFault {
         /// The type's id.
         type_id: i16,
     },
-    /// A leader change stands in a batch of the new leader's epoch.
+    /// A leader change in a batch without a leader epoch.
     #[error("a leader change needs a partition leader epoch")]
     NoLeaderEpoch,
-    /// An offset that does not come after the one before it.
+    /// An offset that is not greater than the one before.
     #[error("{}", offset_order(*.offset, *.previous))]
     OffsetOrder {
-        /// The offset given.
+        /// The given offset.
         offset: i64,
         /// The last one appended.
         previous: i64,
     },
     /// An offset before the batch's first.
-    #[error("offset {offset} lies before the base offset {base_offset}")]
+    #[error("offset {offset} is before the base offset {base_offset}")]
     OffsetBeforeBase {
-        /// The offset given.
+        /// The given offset.
         offset: i64,
         /// The batch's base offset.
         base_offset: i64,
@@ -63,7 +63,7 @@ pub enum BuildFault {
     /// An offset that is more than 2^31 - 1 after the batch's first.
     #[error("offset {offset} is more than 2147483647 after the base offset {base_offset}")]
     OffsetDelta {
-        /// The offset given.
+        /// The given offset.
         offset: i64,
         /// The batch's base offset.
         base_offset: i64,
@@ -71,19 +71,19 @@ pub enum BuildFault {
     /// A timestamp below 0 that is not -1, which means none.
     #[error("invalid negative timestamp {timestamp}")]
     NegativeTimestamp {
-        /// The timestamp given.
+        /// The given timestamp.
         timestamp: i64,
     },
-    /// A transaction needs a producer id.
+    /// A transactional batch without a producer id.
     #[error("a transactional batch needs a producer id")]
     TransactionWithoutProducerId,
-    /// A producer id comes with an epoch.
+    /// A producer id without an epoch.
     #[error("producer id {producer_id} needs a producer epoch")]
     NoProducerEpoch {
         /// The producer id.
         producer_id: i64,
     },
-    /// A producer id comes with a sequence, but for control batches.
+    /// A producer id without a sequence, except in a control batch.
     #[error("producer id {producer_id} needs a base sequence of 0 or more, not {base_sequence}")]
     NegativeSequence {
         /// The producer id.
@@ -91,18 +91,18 @@ pub enum BuildFault {
         /// The base sequence.
         base_sequence: i32,
     },
-    /// A marker ends a producer's transaction: the batch must be one.
+    /// The marker of a transaction in a batch that is not transactional.
     #[error("an end-transaction marker needs a transactional batch")]
     MarkerOutsideTransaction,
-    /// A record that no batch can hold.
+    /// A record that is too large for a batch.
     #[error("a record of {size} bytes is over the limit of {limit}")]
     RecordTooLarge {
         /// The record's size with its overhead.
         size: u64,
-        /// The most that is left for it.
+        /// The number of bytes left for it.
         limit: u64,
     },
-    /// More bytes than a batch can hold.
+    /// A batch that becomes too large.
     #[error("a batch of {size} bytes is over the limit of {limit}")]
     BatchTooLarge {
         /// The size that the batch would have.
@@ -110,10 +110,16 @@ pub enum BuildFault {
         /// The most that a batch can have.
         limit: u64,
     },
+    /// An estimated compression ratio that is negative or not finite.
+    #[error("a compression ratio must be 0 or more, not {}", f32::from_bits(*.ratio_bits))]
+    CompressionRatio {
+        /// The bits of the ratio: an `f32` has no total equality.
+        ratio_bits: u32,
+    },
     /// The batch was built: no record can be added.
     #[error("the batch is built, nothing can be appended to it")]
     Closed,
-    /// The batch was given up.
+    /// The batch was aborted.
     #[error("the batch was aborted")]
     Aborted,
     /// The codec failed.
@@ -125,8 +131,8 @@ pub enum BuildFault {
 }
 
 impl BuildFault {
-    /// The kind, where records are rebuilt. For the caller of a builder, what is of kind [`ErrorKind::Rebuild`] is a wrong
-    /// argument.
+    /// The kind of the error if records are rebuilt. For the caller of a builder, a fault of kind [`ErrorKind::Rebuild`] is a
+    /// wrong argument.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Unsupported { feature: Feature::Zstd, .. } => ErrorKind::UnsupportedCompressionType,
@@ -147,13 +153,14 @@ impl BuildFault {
             | Self::NoProducerEpoch { .. }
             | Self::NegativeSequence { .. }
             | Self::MarkerOutsideTransaction
+            | Self::CompressionRatio { .. }
             | Self::Closed
             | Self::Aborted => ErrorKind::Rebuild,
         }
     }
 }
 
-/// What formats before 2 do not have.
+/// The features that formats before 2 do not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Feature {
     /// KIP-98.

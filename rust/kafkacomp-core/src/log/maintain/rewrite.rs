@@ -40,6 +40,20 @@ pub enum Rewrite {
 }
 
 impl Rewrite {
+    /// Recompresses on this number of threads. With `merge_bytes`, small batches are also merged to at most as many bytes, on one
+    /// thread, as in [`Merger::new`].
+    pub fn recompress(
+        compression: Compression,
+        merge_bytes: Option<usize>,
+        max_output_size: usize,
+        threads: usize,
+    ) -> Self {
+        match merge_bytes {
+            Some(batch_bytes) => Self::Merge(Merger::new(compression, batch_bytes, max_output_size)),
+            None => Self::Recompress(ParallelRecompressor::new(compression, max_output_size, threads)),
+        }
+    }
+
     /// Rewrites a run of batches that begins at `position` of the segment, and passes the result to `sink`.
     ///
     /// # Errors

@@ -53,6 +53,11 @@ pub trait OpenSegment: Send + Sync + Debug {
         self.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default()
     }
 
+    /// Whether the bytes may end within a batch without being corrupt, as a record set in a fetch response does.
+    fn may_be_truncated(&self) -> bool {
+        false
+    }
+
     /// The other segments of its partition; `None` if listing them is expensive.
     fn others(&self) -> Option<Box<dyn OtherSegments>> {
         None

@@ -7,6 +7,12 @@ use std::path::Path;
 
 use crate::memory;
 
+/// [`ReadAt::worth_reading`] of a source whose latency is unknown: it may be an object store.
+pub const UNKNOWN_WORTH_READING: usize = 4 << 20;
+
+/// The greatest [`ReadAt::worth_reading`] of a source that is not remote.
+const LOCAL_WORTH_READING: usize = 64 << 10;
+
 /// A source that is read by position. Reads are independent of one another, so that threads can share it.
 pub trait ReadAt: Send + Sync {
     /// Reads up to `buffer.len()` bytes at `position` and returns their number; 0 only at the end or for an empty buffer.
@@ -29,7 +35,7 @@ pub trait ReadAt: Send + Sync {
     /// Whether each read is a request to a remote store. Then an index that agrees with what was read is trusted, to avoid
     /// reading every header.
     fn is_remote(&self) -> bool {
-        self.worth_reading() > 64 << 10
+        self.worth_reading() > LOCAL_WORTH_READING
     }
 
     /// The size of the chunks in which the source is stored, each of which is fetched as a whole; 1 if there are none.

@@ -60,8 +60,15 @@ impl RecordBatchBuilder {
     }
 
     /// Sets the compression ratio for estimates, which a producer learns from earlier batches. Initially 1.
-    pub fn set_estimated_compression_ratio(&mut self, ratio: f32) {
+    ///
+    /// # Errors
+    /// [`BuildFault::CompressionRatio`] if it is negative or not finite.
+    pub fn set_estimated_compression_ratio(&mut self, ratio: f32) -> Result<(), BuildFault> {
+        if !ratio.is_finite() || ratio < 0.0 {
+            return Err(BuildFault::CompressionRatio { ratio_bits: ratio.to_bits() });
+        }
         self.estimated_compression_ratio = ratio;
+        Ok(())
     }
 
     /// The size of the batch: exact if it is built or uncompressed, otherwise estimated by the ratio plus 5%.
