@@ -47,7 +47,7 @@ impl OtherBatches {
     pub fn has_copy(&self, source: &dyn ReadAt, span: Span, position: u64) -> bool {
         let is_same =
             |other: &dyn ReadAt, header: &Header, _: Option<i64>| is_copy(source, (span, position), other, header);
-        self.any(source, span, position, &is_same).unwrap_or_default()
+        self.any(source, span, position, &is_same).unwrap_or(false)
     }
 
     /// Whether the segment that should have the batch at `position` has a copy of it. Unlike [`has_copy`](Self::has_copy) it may

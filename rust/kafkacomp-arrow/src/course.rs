@@ -145,8 +145,8 @@ impl<'c> Course<'c> {
     #[cold]
     fn is_misplaced(&self, batch: &RecordBatch<'_>, (first, last): (i64, i64), expected: i64) -> bool {
         let end = batch.position().saturating_add(batch.size_in_bytes() as u64);
-        let at = usize::try_from(end.saturating_sub(self.chunk.position)).unwrap_or(usize::MAX);
-        let next = Batches::new(self.data.get(at..).unwrap_or_default(), end).next();
+        let at = end.saturating_sub(self.chunk.position) as usize;
+        let next = Batches::new(&self.data[at..], end).next();
         let Some(next) = next.and_then(Result::ok).filter(RecordBatch::is_valid) else {
             // Brokers do not write a batch that begins inside the one before.
             return self.chunk.ordered

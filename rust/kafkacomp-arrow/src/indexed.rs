@@ -1,11 +1,11 @@
 //! Transactions of segments in tiered storage, by the indexes that a broker has copied with them.
 //!
 //! A broker does not read remote segments to answer a committed consumer: their `.txnindex` files have the aborted
-//! transactions. Nor is it done here, where the batches would be fetched once more for it. Which transactions are open
-//! after a segment is in its `.snapshot`, which in tiered storage is that of its end.
+//! transactions. Here, too, the index is read instead of the batches, which would be fetched twice otherwise. The transactions
+//! that are open after a segment are in its `.snapshot`, which in tiered storage is that of its end.
 //!
-//! An index has no checksum. One that is missing, that ends inside an entry, or whose entries are not in the order of their
-//! markers, shows nothing, and the batches are read.
+//! An index has no checksum. If it is missing, ends inside an entry, or has entries that are not in the order of their markers,
+//! it is not used, and the batches are read.
 //!
 //! Source: `RemoteLogManager.addAbortedTransactions`, `LogSegment.completeTransaction`, `ProducerStateManager`.
 
@@ -13,16 +13,16 @@ use kafkacomp_core::log::{AbortedRange, ProducerSnapshot, SideFile, TransactionC
 
 use crate::options::{Segment, TransactionsIn};
 
-/// Adds the transactions that were aborted in a segment, if its indexes show all of them; whether they do.
+/// Adds the transactions that were aborted in a segment, if its indexes show all of them, and returns whether they do.
 pub fn add_aborted(segment: &Segment, collector: &mut TransactionCollector) -> bool {
     match segment.transactions_in {
         TransactionsIn::Batches => return false,
         TransactionsIn::Snapshot => return true,
         TransactionsIn::Indexes => {}
     }
-    // What is wrong is a warning of the pass that reads the batches.
+    // The pass that reads the batches warns of an invalid index.
     let Ok(Some(data)) = segment.files.side_file(SideFile::TransactionIndex) else { return false };
-    let Ok(index) = TransactionIndex::parse(&data, segment.base_offset.unwrap_or_default()) else { return false };
+    let Ok(index) = TransactionIndex::parse(&data, segment.base_offset_or_zero()) else { return false };
     if index.trailing_bytes() > 0 || !is_in_order(&index) {
         return false;
     }

@@ -109,8 +109,8 @@ impl KnownHeaders {
 
 /// Whether the header of a batch that ends at or before `end` satisfies the condition. The walk ends at the first corrupt batch.
 pub fn walk_headers(source: &dyn ReadAt, end: u64, is_found: &mut dyn FnMut(&Header) -> bool) -> bool {
-    let end = source.length().unwrap_or_default().min(end);
-    let mut walk = HeaderWalk::sparse(source, 0, end);
+    let Ok(length) = source.length() else { return false };
+    let mut walk = HeaderWalk::sparse(source, 0, length.min(end));
     while let Ok(Hop::Batch(header)) = walk.next_batch() {
         if is_found(&Header { span: header.span, position: header.position, end: header.end() }) {
             return true;

@@ -5,7 +5,7 @@ use std::cmp::{Ordering, Reverse};
 use kafkacomp_core::log::continuity::overlap::{ComparedFiles, OverlapError, PartitionFile, position_before};
 use kafkacomp_core::log::continuity::positions::{PositionedFile, compare_positions};
 use kafkacomp_core::log::read::source::read_full;
-use kafkacomp_core::log::{LogFormat, ReadAt, SideFile};
+use kafkacomp_core::log::{LogFormat, ReadAt};
 
 use crate::log_format::log_format_of;
 use crate::lookup::end_offset;
@@ -16,7 +16,7 @@ use crate::report::ScanError;
 const WINDOW: usize = 1 << 20;
 
 /// Sorts files with the same base offset by their content, not by the ids in their names: first the one with the greatest end
-/// offset, then the larger one, then by their bytes. The result is what was read of them for that.
+/// offset, then the larger one, then by their bytes. Returns what was read of them, for later comparisons.
 pub fn order(segments: &mut [Segment], options: &ScanOptions) -> ComparedFiles {
     let mut compared = ComparedFiles::default();
     let mut numbers: Vec<usize> = (0..segments.len()).collect();
@@ -60,14 +60,17 @@ pub fn order(segments: &mut [Segment], options: &ScanOptions) -> ComparedFiles {
     compared
 }
 
-/// The end offset and the length: less for a file that comes first.
+/// The key of the order: end offset and length, both descending.
 type Reach = (Reverse<Option<i64>>, Reverse<u64>);
+
+/// The reach of a file that cannot be read.
+const LAST: Reach = (Reverse(None), Reverse(0));
 
 fn reach(compared: &mut ComparedFiles, number: usize, segment: &Segment, options: &ScanOptions) -> Reach {
     // A file that cannot be read comes last; reading it reports why.
-    let Ok(source) = segment.files.open() else { return (Reverse(None), Reverse(0)) };
-    let length = source.length().unwrap_or_default();
-    let is_indexed = !offset_index(segment).is_empty();
+    let Ok(source) = segment.files.open() else { return LAST };
+    let Ok(length) = source.length() else { return LAST };
+    let is_indexed = !segment.files.offset_index().is_empty();
     let end = if is_indexed || !has_batches(segment, source.as_ref(), options) {
         end_offset(segment, options).ok().flatten()
     } else {
@@ -78,13 +81,9 @@ fn reach(compared: &mut ComparedFiles, number: usize, segment: &Segment, options
     (Reverse(end), Reverse(length))
 }
 
-fn offset_index(segment: &Segment) -> Vec<u8> {
-    segment.files.side_file(SideFile::OffsetIndex).ok().flatten().unwrap_or_default()
-}
-
 /// Whether the file is not one of Kafka 0.7.
 fn has_batches(segment: &Segment, source: &dyn ReadAt, options: &ScanOptions) -> bool {
-    let length = source.length().unwrap_or_default();
+    let Ok(length) = source.length() else { return false };
     matches!(log_format_of(segment, source, length, options), Ok(LogFormat::Records))
 }
 
@@ -142,8 +141,8 @@ pub fn disagreement(
         }
         LogFormat::Records => {
             let starts = (
-                |offset| position_before(one.as_ref(), &offset_index(earlier), offset),
-                |offset| position_before(other.as_ref(), &offset_index(later), offset),
+                |offset| position_before(one.as_ref(), &earlier.files.offset_index(), offset),
+                |offset| position_before(other.as_ref(), &later.files.offset_index(), offset),
             );
             let one = PartitionFile { number: earlier_number, source: one.as_ref(), start: &starts.0 };
             let other = PartitionFile { number: later_number, source: other.as_ref(), start: &starts.1 };

@@ -109,8 +109,8 @@ impl Worker {
         let mut course = Course::new(chunk, data, self.options.max_output_size, Arc::clone(&self.report));
         let takes_singles = self.takes_singles(&filter, &chunk.context);
         let mut batches = Batches::new(data, chunk.position);
-        while let Some(framed) = batches.next() {
-            let batch = framed.map_err(|error| failed(&chunk.context, error))?;
+        while let Some(next) = batches.next() {
+            let batch = next.map_err(|error| failed(&chunk.context, error))?;
             if !course.takes(&batch) {
                 continue;
             }
@@ -434,7 +434,7 @@ impl Worker {
             && (batch.last_offset() < visible.0 || first > visible.1)
         {
             // A broker does not send this batch, so a negative count is no consumer's error.
-            let count = u64::try_from(count).unwrap_or_default();
+            let count = u64::from(count.max(0).unsigned_abs());
             (below, above) = if first > visible.1 { (0, count) } else { (count, 0) };
         } else {
             for record in self.reader.records(batch).map_err(BatchError::record)? {

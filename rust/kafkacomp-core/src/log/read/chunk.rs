@@ -327,8 +327,8 @@ fn whole_batches(
     let mut batches = Batches::new(data, begin);
     let mut intact = begin;
     let used = |intact: u64| intact.saturating_sub(begin) as usize;
-    while let Some(framed) = batches.next() {
-        if let Err(error) = framed.and_then(|batch| check(&batch)) {
+    while let Some(next) = batches.next() {
+        if let Err(error) = next.and_then(|batch| check(&batch)) {
             return (used(intact), Stopped::Corrupt(error.into()));
         }
         intact = batches.position();

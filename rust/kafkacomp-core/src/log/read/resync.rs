@@ -284,8 +284,8 @@ impl<F: Layout> Resync<F> {
             let to = at.saturating_add(PIECE).min(limit);
             let loaded = to.saturating_add(F::HEADER as u64).min(limit);
             self.window.load(source, at, loaded, self.end)?;
-            let piece = self.window.slice(source, at, loaded);
-            let mut pass = Pass::<F> { piece, begin: at, limit, last: at, spare: 0, layout: PhantomData };
+            let data = self.window.slice(source, at, loaded);
+            let mut pass = Pass::<F> { data, begin: at, limit, last: at, spare: 0, layout: PhantomData };
             pass.run(to, &mut tracks, &mut best, &mut self.steps);
             at = to;
         }
@@ -370,7 +370,7 @@ fn periodic(data: &[u8]) -> usize {
 
 /// A pass over a part of the file.
 struct Pass<'p, F> {
-    piece: &'p [u8],
+    data: &'p [u8],
     begin: u64,
     /// Where candidates must end.
     limit: u64,
@@ -381,10 +381,10 @@ struct Pass<'p, F> {
 }
 
 impl<F: Layout> Pass<'_, F> {
-    /// The bytes `[from, to)` of the file; none if one of them is outside of the part.
-    fn range(&self, from: u64, to: u64) -> &[u8] {
-        let index = |at: u64| usize::try_from(at.saturating_sub(self.begin)).unwrap_or(usize::MAX);
-        self.piece.get(index(from)..index(to)).unwrap_or_default()
+    /// The bytes `[from, to)` of the file; `None` if one of them is outside of the part.
+    fn range(&self, from: u64, to: u64) -> Option<&[u8]> {
+        let index = |at: u64| usize::try_from(at.checked_sub(self.begin)?).ok();
+        self.data.get(index(from)?..index(to)?)
     }
 
     /// Finds the candidates that begin before `to` and verifies those that end before it, until one is intact.
@@ -416,16 +416,15 @@ impl<F: Layout> Pass<'_, F> {
         }
     }
 
-    /// Whether the checksum of a candidate is known to be wrong. It is computed on its own if the piece contains the whole
+    /// Whether the checksum of a candidate is known to be wrong. It is computed on its own if the part contains the whole
     /// candidate and as many bytes have been passed since the last one. That is enough where corrupt batches follow one another.
     fn is_corrupt(&mut self, start: u64, candidate: &Candidate, steps: &mut Steps) -> bool {
         self.spare = self.spare.saturating_add(start.saturating_sub(self.last));
         self.last = start;
         let covered_from = start.saturating_add(u64::from(candidate.covered_from));
         let covered = self.range(covered_from, start.saturating_add(candidate.length));
-        let Some(spare) = self.spare.checked_sub(covered.len() as u64).filter(|_| !covered.is_empty()) else {
-            return false;
-        };
+        let Some(covered) = covered.filter(|covered| !covered.is_empty()) else { return false };
+        let Some(spare) = self.spare.checked_sub(covered.len() as u64) else { return false };
         let computed = candidate.polynomial.of(covered);
         steps.summed = steps.summed.saturating_add(covered.len() as u64);
         self.spare = spare;
@@ -440,8 +439,8 @@ impl<F: Layout> Pass<'_, F> {
         let refused_from = at;
         loop {
             let left = self.limit.saturating_sub(self.begin).saturating_sub(at as u64);
-            at = F::hint(self.piece, at, bound, left)?;
-            let header = self.piece.get(at..)?;
+            at = F::hint(self.data, at, bound, left)?;
+            let header = self.data.get(at..)?;
             if header.len() < F::LEAST {
                 return None;
             }
@@ -453,13 +452,13 @@ impl<F: Layout> Pass<'_, F> {
             }
             // No batch begins where its size would be zero.
             let zeros = match header.get(F::SIZE.0..F::SIZE.1) {
-                Some([0, 0, 0, 0]) => leading_zeros(&self.piece[at + F::SIZE.0..]),
+                Some([0, 0, 0, 0]) => leading_zeros(&self.data[at + F::SIZE.0..]),
                 _ => 0,
             };
             at = at.saturating_add(zeros.saturating_sub(F::SIZE.1.saturating_sub(F::SIZE.0))).saturating_add(1);
             // Positions whose bytes repeat those of a refused one are refused, too: even less of the file is left for them.
             if at.saturating_sub(refused_from) >= PERIOD {
-                let run = periodic(&self.piece[at - PERIOD..]);
+                let run = periodic(&self.data[at - PERIOD..]);
                 at = at.saturating_add(run.saturating_sub(F::HEADER.saturating_add(PERIOD).saturating_sub(1)));
             }
         }
@@ -469,10 +468,11 @@ impl<F: Layout> Pass<'_, F> {
     fn advance(&self, track: &mut Track, to: u64, best: &mut Option<Extent>, steps: &mut Steps) {
         while !track.pending.is_empty() && track.at < to {
             let next = track.next_end().min(to);
-            let piece = self.range(track.at, next);
-            track.running.update(piece);
+            // A track with candidates never lies before the part, and ends in it.
+            let passed = &self.data[(track.at - self.begin) as usize..(next - self.begin) as usize];
+            track.running.update(passed);
             track.at = next;
-            steps.summed = steps.summed.saturating_add(piece.len() as u64);
+            steps.summed = steps.summed.saturating_add(passed.len() as u64);
             track.settle(best);
         }
     }

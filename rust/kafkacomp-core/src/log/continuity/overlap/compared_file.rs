@@ -45,7 +45,7 @@ impl ComparedBatch {
         let mut hasher = hashing.build_hasher();
         hasher.write_i64(batch.offset_field());
         // Before the magic is the leader epoch, or in magic 0 and 1 the checksum.
-        hasher.write(data.get(if batch.magic() >= 2 { MAGIC_OFFSET } else { 0 }..).unwrap_or_default());
+        hasher.write(&data[if batch.magic() >= 2 { MAGIC_OFFSET } else { 0 }..]);
         Self {
             position: batch.position(),
             size: data.len(),
@@ -251,7 +251,7 @@ fn record_hashes(
             for field in [record.key, record.value] {
                 // The length distinguishes null from empty.
                 hasher.write_usize(field.map_or(usize::MAX, <[u8]>::len));
-                hasher.write(field.unwrap_or_default());
+                hasher.write(field.unwrap_or(&[]));
             }
             hasher.write_usize(record.headers.len());
             hasher.write(record.headers.raw());

@@ -135,7 +135,7 @@ impl<'a> Copies<'a> {
         let after = own.partition_point(|each| u64::from(each.field) <= wanted.last());
         // Batches that do not overlap are in the order of their last offsets, too, so that two are enough to look at: one of
         // them may be the batch itself.
-        let mut before = own.get(..after).unwrap_or_default().iter().rev().take(2);
+        let mut before = own[..after].iter().rev().take(2);
         Ok(before.any(|each| *each != itself && each.last() >= u64::from(wanted.field)))
     }
 }

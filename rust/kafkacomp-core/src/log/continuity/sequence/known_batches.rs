@@ -26,8 +26,8 @@ pub(super) struct Fingerprint {
 
 impl Fingerprint {
     pub(super) fn of(batch: &RecordBatch<'_>) -> Self {
-        let delta = if batch.magic() >= 2 { batch.last_offset_delta() } else { 0 };
-        Self { field: low(batch.offset_field()), crc: batch.crc(), delta: u32::try_from(delta).unwrap_or_default() }
+        let delta = if batch.magic() >= 2 { batch.last_offset_delta().max(0) } else { 0 };
+        Self { field: low(batch.offset_field()), crc: batch.crc(), delta: delta.unsigned_abs() }
     }
 
     pub(super) fn last(self) -> u64 {
