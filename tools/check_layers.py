@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
-CRATES = ("kafkacomp-core", "kafkacomp-arrow", "kafkacomp-python")
+CRATES = ("kafkacomp-core", "kafkacomp-arrow", "kafkacomp-tiered", "kafkacomp-python")
 #: A module of kafkacomp-core, and what nothing below it may import: the layers above it.
 FORBIDDEN = {
     "compress": {"record", "message_set", "log", "broker", "io"},
