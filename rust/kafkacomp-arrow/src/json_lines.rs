@@ -4,10 +4,10 @@ use arrow_array::RecordBatch as ArrowRecordBatch;
 use arrow_json::writer::{LineDelimited, WriterBuilder};
 use arrow_schema::ArrowError;
 
-/// All rows of a stream, each as an object on a line of its own, with every column: null where a value is.
+/// The rows of a stream as JSON objects, one for each line. Every object has all columns; a null is written as `null`.
 ///
 /// # Errors
-/// An error of the stream, or a column whose type has no form in JSON.
+/// An error of the stream, or a column whose type JSON cannot represent.
 pub fn json_lines(rows: impl IntoIterator<Item = Result<ArrowRecordBatch, ArrowError>>) -> Result<Vec<u8>, ArrowError> {
     let mut writer = WriterBuilder::new().with_explicit_nulls(true).build::<_, LineDelimited>(Vec::new());
     for rows in rows {

@@ -117,7 +117,7 @@ impl BufferPool {
         }
     }
 
-    /// The largest buffer of bytes that came back, for a column of unknown size.
+    /// The largest returned buffer of bytes, for a column of unknown size.
     pub fn take_largest(&self) -> Vec<u8> {
         let Some(mut free) = self.bytes.lock() else { return Vec::new() };
         let largest = free.iter().enumerate().max_by_key(|(_, buffer)| buffer.capacity()).map(|(index, _)| index);

@@ -1,4 +1,5 @@
-//! The boundaries of a split: the batches at its ends when the segment was split, by which they are found again.
+//! The boundaries of a split: the batches at its ends when the segment was split. They identify the split in a file that was
+//! replaced.
 
 use std::io;
 
@@ -35,7 +36,7 @@ impl SplitBoundary {
     }
 }
 
-/// The boundaries of a split. By default they are unknown, and the range is read as it is.
+/// The boundaries of a split. By default they are unknown, and the range is not checked.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SplitBoundaries {
     /// The batch at the start of the range.

@@ -1,13 +1,13 @@
-//! What every layer says of its errors: one closed kind, which decides the category, Kafka's error code and the exception
-//! class of the Python package. Nothing is imported here.
+//! The kind of an error, which all layers share. It decides the category, Kafka's error code and the exception class of the
+//! Python package. This module imports nothing.
 
-/// What kind of failure it is. Each of [`category`](Self::category), [`error_code`](Self::error_code) and the mapping to
-/// Python's exceptions is one match without a wildcard.
+/// The kind of an error. [`category`](Self::category), [`error_code`](Self::error_code) and the mapping to Python's exceptions
+/// are one match each, without a wildcard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// Data that do not compress.
+    /// Data that cannot be compressed.
     Compression,
-    /// Compressed data that do not decode.
+    /// Compressed data that cannot be decoded.
     Decompression,
     /// Compressed data that end too early.
     Truncated,
@@ -40,7 +40,7 @@ pub enum ErrorKind {
     Io,
     /// A file or folder that exists already.
     Exists,
-    /// Memory ran out; nothing is known of the data.
+    /// Memory ran out, which says nothing about the data.
     OutOfMemory,
 }
 
@@ -75,10 +75,11 @@ impl MessageSetKind {
     }
 }
 
-/// What an error means for whoever reads a log: which of them may go on after it, and what it may be called.
+/// What an error means for a reader of a log: whether it may continue after it, and how it reports it.
 ///
-/// Strict reading ends at every error. Repair goes on after [`Category::Corrupt`] alone: nothing else says that data are
-/// lost. Skipping goes on after what is corrupt, over a limit, or unreadable, and reports each as what it is.
+/// With `on_error="raise"` a scan ends at every error. Repair continues only after [`Category::Corrupt`]: no other category
+/// means that data are lost. With `on_error="skip"` a scan continues after data that are corrupt, exceed a limit or cannot be
+/// read, and reports each with its own reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Category {
     /// The bytes are not what Kafka wrote.

@@ -143,7 +143,7 @@ impl Batch {
                 let length = reader.payload().len();
                 Ok(match length {
                     0 => Records::new(input, (self.start, self.end), paused),
-                    // A small batch leaves the reader its warm buffer.
+                    // The records of a small batch are copied, so that the reader keeps its buffer.
                     1..=MOST_COPIED => {
                         let payload = memory::copy_of(reader.payload())?;
                         Records::new(Backing::Decompressed(Arc::new(payload)), (0, length), paused)

@@ -23,14 +23,14 @@ thread_local! {
     static BATCHES: RefCell<Batches> = RefCell::default();
 }
 
-/// What building from columns needs, kept from call to call.
+/// The state of building from columns that is reused by the next call.
 #[derive(Default)]
 struct Batches {
     batcher: Batcher,
     out: Vec<u8>,
 }
 
-/// All rows as batches that keep to the settings' write limit.
+/// Builds batches of all rows, within the write limit of the settings.
 #[pyfunction]
 pub fn build_batches(py: Python<'_>, rows: Rows, settings: Settings) -> PyResult<Bound<'_, PyBytes>> {
     let settings = settings.settings()?;
@@ -48,7 +48,7 @@ pub fn build_batches(py: Python<'_>, rows: Rows, settings: Settings) -> PyResult
     result
 }
 
-/// Kafka's upper bound on the size of a batch of this one record.
+/// Kafka's upper bound of the size of a batch with only this record.
 #[pyfunction]
 pub fn estimate_batch_size_upper_bound(
     magic: i8,
@@ -67,7 +67,7 @@ pub fn estimate_batch_size_upper_bound(
     Ok(estimate_size_upper_bound(&settings, row.key.get(), row.value.get(), row.headers.as_headers()))
 }
 
-/// Another message format.
+/// Converts a record set to another message format.
 #[pyfunction]
 pub fn convert<'py>(
     data: &Bound<'py, PyAny>,

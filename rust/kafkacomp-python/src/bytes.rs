@@ -5,7 +5,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// A copy of `content` as an object of Python's. `PyBytes::new` does the same, and panics where Python has no memory.
+/// A copy of `content` as a `bytes` object. Unlike `PyBytes::new` it does not panic if memory runs out.
 ///
 /// # Errors
 /// `MemoryError`.

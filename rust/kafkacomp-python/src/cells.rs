@@ -17,7 +17,7 @@ use crate::enums::compression_type_for_id;
 use crate::error::cell_to_py;
 use crate::process::Inside;
 
-/// An array that any Arrow library takes.
+/// An array that any Arrow library can import.
 #[pyclass(module = "kafkacomp.arrow", frozen)]
 pub struct ArrowArray(ArrayRef);
 
@@ -47,14 +47,14 @@ impl ArrowArray {
     }
 }
 
-/// One array of whatever came: the chunks of a stream (a chunked array, polars' series) are put together.
+/// One array of the argument; the chunks of a stream (a chunked array, a polars series) are concatenated.
 pub struct Whole(ArrayRef);
 
 impl FromPyObject<'_, '_> for Whole {
     type Error = PyErr;
 
     fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        // As for rows, a stream's chunks may come from Python.
+        // As in `rows`, the stream may be implemented in Python.
         let _inside = Inside::method()?;
         let (chunks, field) = match value.extract()? {
             AnyArray::Array(array) => return Ok(Self(array.into_inner().0)),
@@ -68,9 +68,9 @@ impl FromPyObject<'_, '_> for Whole {
 /// A number for all cells, `None`, or an array.
 #[derive(FromPyObject)]
 pub enum Argument {
-    /// For all.
+    /// One number for all cells.
     Constant(Option<i32>),
-    /// For each.
+    /// One number for each cell.
     Column(Whole),
 }
 
@@ -96,7 +96,7 @@ fn on_bad_cell(null: bool) -> OnBadCell {
     if null { OnBadCell::Null } else { OnBadCell::Raise }
 }
 
-/// The contents of compressed cells.
+/// Decompresses cells.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted to values")]
 pub fn decompress_cells(
@@ -116,7 +116,7 @@ pub fn decompress_cells(
     py.detach(|| cells::decompress(data.0.as_ref(), options)).map(ArrowArray).map_err(|error| cell_to_py(py, error))
 }
 
-/// Cells, compressed.
+/// Compresses cells.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "as above")]
 pub fn compress_cells(
@@ -145,7 +145,7 @@ pub struct RecordFields {
     verify_crc: bool,
 }
 
-/// The records of cells that are record sets.
+/// Parses the records of cells that are record sets.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "as above")]
 pub fn parse_cells(
@@ -169,7 +169,7 @@ pub fn parse_cells(
 /// The column with this name.
 ///
 /// # Errors
-/// `ValueError` without one.
+/// `ValueError` if there is no such column.
 pub fn column(name: &str) -> PyResult<Column> {
     Column::for_name(name).ok_or_else(|| PyValueError::new_err(format!("unknown column {name:?}")))
 }

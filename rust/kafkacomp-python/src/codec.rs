@@ -1,5 +1,5 @@
-//! One-shot decompression. Bytes are decoded into a kept private buffer while the GIL is free, and copied to
-//! where Python wants them while it is held.
+//! One-shot decompression. Bytes are decoded into a buffer of the thread with the GIL released, and copied to the result with the
+//! GIL held.
 
 use kafkacomp_core::compress::lz4::{self, HeaderChecksum, HeaderChecksumCheck, HeaderChecksumFound};
 use kafkacomp_core::compress::{self, CompressionType, DecodeOptions, Strictness, zstd};
@@ -19,7 +19,7 @@ use crate::value::PackageClass;
 static LZ4_FRAME_INFO: PackageClass = PackageClass::new("kafkacomp.lz4", "FrameInfo");
 static ZSTD_FRAME_INFO: PackageClass = PackageClass::new("kafkacomp.zstd", "FrameInfo");
 
-/// Decodes with the GIL free, and gives what was decoded to `take` with the GIL held.
+/// Decodes `data` with the GIL released, and passes the content to `take` with the GIL held.
 fn decoded<R>(
     data: &Bound<'_, PyAny>,
     compression_type: CompressionType,
@@ -55,7 +55,7 @@ pub fn specification(check: &str) -> PyResult<DecodeOptions> {
     Ok(DecodeOptions { strictness: Strictness::Specification, lz4_header_checksum })
 }
 
-/// By the codec's specification.
+/// Decompresses `data` by the specification of the codec.
 #[pyfunction]
 pub fn decompress<'py>(
     data: &Bound<'py, PyAny>,
@@ -67,7 +67,7 @@ pub fn decompress<'py>(
     decoded(data, compression_type, options, max_output_size, |content| bytes(data.py(), content))
 }
 
-/// By the codec's specification, to the front of a writable buffer; the number of bytes.
+/// Decompresses `data` by the specification of the codec into a writable buffer, and returns the number of bytes.
 #[pyfunction]
 pub fn decompress_into(
     data: &Bound<'_, PyAny>,
@@ -77,7 +77,7 @@ pub fn decompress_into(
 ) -> PyResult<usize> {
     let py = data.py();
     let (compression_type, options) = (compression_type_for_id(compression_type)?, specification(checksum)?);
-    // The view holds the buffer's size while the GIL is free.
+    // While the view exists, the buffer cannot be resized.
     let view = PyMemoryView::from(out)?.call_method1("cast", ("B",))?;
     if view.getattr("readonly")?.extract()? {
         return Err(PyTypeError::new_err("out must be writable"));
@@ -89,7 +89,7 @@ pub fn decompress_into(
     })
 }
 
-/// As Kafka reads a record set of this magic.
+/// Decompresses `data` as Kafka does in a record set of this magic.
 #[pyfunction]
 pub fn decompress_record_set<'py>(
     data: &Bound<'py, PyAny>,

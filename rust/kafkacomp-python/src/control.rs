@@ -10,7 +10,7 @@ use crate::value::PackageClass;
 
 static CONTROL_RECORD: PackageClass = PackageClass::new("kafkacomp._entries", "ControlRecord");
 
-/// A `kafkacomp.log.ControlRecord`: the type's name and id, and the value's fields under the names of Kafka's schemas.
+/// A `kafkacomp.log.ControlRecord`: the name and id of the type, and the fields of the value with their names in Kafka's schemas.
 #[pyfunction]
 pub fn parse_control_record<'py>(
     py: Python<'py>,

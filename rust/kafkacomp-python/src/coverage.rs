@@ -1,4 +1,4 @@
-//! Which offsets a partition lacks, and which of its segment files overlap.
+//! The offsets that a partition lacks, and the segment files that overlap.
 
 use kafkacomp_core::log::continuity::coverage::{FileOffsets, listed, missing_offsets, overlaps};
 use kafkacomp_core::log::{MissingRange, MissingReason};
@@ -17,7 +17,7 @@ pub struct FileFields {
     is_compacted: bool,
 }
 
-/// A `kafkacomp.arrow.MissingRange`, as far as it is about offsets.
+/// The offsets of a `kafkacomp.arrow.MissingRange`.
 #[derive(FromPyObject)]
 struct MissingFields {
     first_offset: i64,
@@ -25,7 +25,8 @@ struct MissingFields {
     reason: String,
 }
 
-/// What the segment files of a partition lack, and where they overlap. They are in the order of their base offsets.
+/// Finds the offsets that the segment files of a partition lack, and those that several have. The files are in the order of their
+/// base offsets.
 #[pyfunction]
 pub fn partition_offsets(files: Vec<FileFields>, cleaned_to: Option<i64>) -> PyResult<PartitionOffsets> {
     let files = files.into_iter().map(file).collect::<PyResult<Vec<_>>>()?;

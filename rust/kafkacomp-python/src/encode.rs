@@ -1,4 +1,4 @@
-//! One-shot compression, and what the compressing classes take: levels and options, checked.
+//! One-shot compression, and the levels and options of the compressing functions and classes.
 
 use std::cell::RefCell;
 
@@ -17,8 +17,8 @@ use crate::input::bytes_like;
 /// The largest buffer that a thread keeps for the next call.
 const MAX_KEPT: usize = kafkacomp_core::limits::MAX_POOLED_BUFFER;
 
-/// A level as a caller gives it; `TypeError` for what is not an integer, and for a bool, which is an `int` in Python. A
-/// number beyond 32 bits is clamped to them: no codec has such a level either.
+/// The level of a caller. `TypeError` if it is not an integer, and for a bool, which is an `int` in Python. A number of more than 32
+/// bits is clamped, because no codec has such a level.
 #[derive(Clone, Copy)]
 pub struct Level(i32);
 
@@ -76,7 +76,7 @@ pub fn lz4_options(level: i32, options: FrameOptions) -> PyResult<EncodeOptions>
     Ok(EncodeOptions { level, header_checksum, block_max_size, block_checksum, content_checksum, content_size })
 }
 
-/// Compresses into a kept buffer while the GIL is free.
+/// Compresses into a buffer of the thread with the GIL released.
 fn compressed<'py>(
     data: &Bound<'py, PyAny>,
     encode: impl FnOnce(&[u8], &mut Vec<u8>) -> Result<(), CodecError> + Send,

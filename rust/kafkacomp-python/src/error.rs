@@ -37,7 +37,7 @@ import_exception!(kafkacomp.exceptions, UnsupportedForMessageFormatError);
 import_exception!(kafkacomp.exceptions, OffsetsOutOfOrderError);
 import_exception!(kafkacomp.exceptions, UnknownServerError);
 
-/// What the operating system calls a file that is there already.
+/// `errno` of a file that exists already.
 const EEXIST: i32 = 17;
 /// `errno` of an invalid argument, on all systems.
 const EINVAL: i32 = 22;
@@ -66,15 +66,15 @@ pub fn of_kind(kind: ErrorKind, message: String) -> PyErr {
     }
 }
 
-/// What an exception is made of, in every layer.
+/// The properties of an error of any layer from which its exception is made.
 pub trait Failure: Display {
-    /// What decides the class.
+    /// The kind, which decides the class.
     fn kind(&self) -> ErrorKind;
     /// The byte that the error names.
     fn position(&self) -> u64;
     /// The limit that was reached.
     fn output_limit(&self) -> Option<u64>;
-    /// What a codec said, which is the cause.
+    /// The error of the codec, which is the cause.
     fn codec(&self) -> Option<&CodecError>;
 }
 
@@ -205,7 +205,7 @@ fn with_message(py: Python<'_>, error: &impl Failure, message: String) -> PyErr 
     let kind = error.kind();
     let exception = of_kind(kind, message);
     let value = exception.value(py);
-    // The classes are ours and take these attributes; a subclass that does not is still the right error.
+    // The classes accept these attributes. If a subclass does not, it is still the right error.
     drop(value.setattr("position", error.position()));
     if let Some(limit) = error.output_limit() {
         drop(value.setattr("limit", limit));
@@ -255,8 +255,8 @@ pub fn log_to_py(py: Python<'_>, error: log::Error, segment: Option<&str>) -> Py
     }
 }
 
-/// The `OSError` that names a file, `MemoryError` where memory ran out. An exception of the caller's own file object comes
-/// back as it was.
+/// An `OSError` that names the file, or `MemoryError` if memory ran out. An exception of the caller's own file object is returned
+/// unchanged.
 fn io_to_py(py: Python<'_>, error: std::io::Error, path: &str) -> PyErr {
     match error.raw_os_error() {
         _ if error.kind() == std::io::ErrorKind::OutOfMemory => PyMemoryError::new_err(format!("{path}: {error}")),
@@ -277,7 +277,7 @@ fn io_to_py(py: Python<'_>, error: std::io::Error, path: &str) -> PyErr {
     }
 }
 
-/// The exception for a failed scan. An exception of the caller's own file object comes back as it was.
+/// The exception for a failed scan. An exception of the caller's own file object is returned unchanged.
 pub fn scan_to_py(py: Python<'_>, error: ScanError) -> PyErr {
     match error {
         ScanError::Record { segment, error } => to_py(py, &error, Some(&segment)),
@@ -306,19 +306,19 @@ pub fn scan_to_py(py: Python<'_>, error: ScanError) -> PyErr {
     }
 }
 
-/// The exception for a batch that cannot be built as asked: a wrong argument, but for what is too large.
+/// The exception for a batch that cannot be built: `ValueError` for a wrong argument, except if it is too large.
 pub fn build_to_py(py: Python<'_>, fault: BuildFault) -> PyErr {
     match fault {
         BuildFault::Codec(error) => codec_to_py(py, error),
         fault => match fault.kind() {
-            // Arguments that are known before any data.
+            // Wrong arguments, which are known before any data.
             ErrorKind::Rebuild | ErrorKind::UnsupportedCompressionType => PyValueError::new_err(fault.to_string()),
             kind => of_kind(kind, fault.to_string()),
         },
     }
 }
 
-/// The exception for a column of cells. That of a cell has its `row`, and the position in the cell.
+/// The exception for a column of cells. If a cell is the reason, it has its `row`, and the position in the cell.
 pub fn cell_to_py(py: Python<'_>, error: CellError) -> PyErr {
     let message = error.to_string();
     match error {
@@ -338,7 +338,7 @@ fn cell_content_to_py(py: Python<'_>, row: usize, error: &impl Failure, message:
     exception
 }
 
-/// The exception for rows that cannot become records. Takes the GIL itself where it needs it.
+/// The exception for rows that cannot become records. Takes the GIL if it needs it.
 pub fn arrow_build_to_py(error: BuildError) -> PyErr {
     let message = error.to_string();
     match error {

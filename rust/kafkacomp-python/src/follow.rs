@@ -26,7 +26,7 @@ impl LogFollower {
         self.follower.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `f` on the follower with the GIL free.
+    /// Runs `f` on the follower with the GIL released.
     fn with<T: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut Follower) -> T + Send) -> PyResult<T> {
         self.owner.check("follower")?;
         Ok(py.detach(|| f(&mut self.lock())))
@@ -59,7 +59,7 @@ impl LogFollower {
         }
     }
 
-    /// Aborted transactions that reach into these offsets.
+    /// The aborted transactions that overlap these offsets.
     fn aborted<'py>(&self, py: Python<'py>, start: i64, end: i64) -> PyResult<Bound<'py, PyList>> {
         let found = self.with(py, |follower| follower.aborted(start, end))?;
         let found = found.map_err(|error| PyMemoryError::new_err(error.to_string()))?;

@@ -1,13 +1,13 @@
-//! Bytes from Python that Rust may read while the GIL is free.
+//! Bytes from Python that can be read with the GIL released.
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyMemoryView};
 
-/// `bytes` are read in place; any other exporter of the buffer protocol might change meanwhile and is copied.
+/// The bytes of an object. `bytes` are read in place; any other exporter of the buffer protocol may change meanwhile and is copied.
 ///
 /// # Errors
-/// `TypeError` for what is not bytes-like.
+/// `TypeError` if it is not bytes-like.
 pub fn bytes_like(data: &Bound<'_, PyAny>) -> PyResult<PyBackedBytes> {
     if let Ok(bytes) = data.cast::<PyBytes>() {
         return Ok(PyBackedBytes::from(bytes.clone()));
@@ -16,10 +16,10 @@ pub fn bytes_like(data: &Bound<'_, PyAny>) -> PyResult<PyBackedBytes> {
     Ok(PyBackedBytes::from(copied))
 }
 
-/// What `work` returns on bytes-like data with the GIL free.
+/// Runs `work` on bytes-like data with the GIL released.
 ///
 /// # Errors
-/// `TypeError` for what is not bytes-like.
+/// `TypeError` if it is not bytes-like.
 pub fn detached<R: Send>(data: &Bound<'_, PyAny>, work: impl FnOnce(&[u8]) -> R + Send) -> PyResult<R> {
     let bytes = bytes_like(data)?;
     Ok(data.py().detach(|| work(&bytes)))

@@ -1,5 +1,5 @@
-//! Ctrl-C in work on the caller's own thread: sources that look for signals now and then. On other threads, which get no
-//! signals, they look for a flag.
+//! Interrupting work that runs on the caller's own thread: sources that check for signals, such as Ctrl-C. On other threads, which
+//! receive no signals, they check a flag.
 
 use std::cell::RefCell;
 use std::io;
@@ -15,15 +15,15 @@ use pyo3::prelude::*;
 
 use crate::file_object::{Raised, failure};
 
-/// How often a source looks.
+/// The time between two checks.
 const TICK: Duration = Duration::from_millis(100);
 
 thread_local! {
-    /// Ends the calls on this thread.
+    /// The flag that ends the calls on this thread.
     static STOPPED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// A flag by which one thread ends the calls of the core on others: they raise `KeyboardInterrupt`.
+/// A flag with which one thread ends the calls into the core on others. They raise `KeyboardInterrupt`.
 #[pyclass(frozen, module = "kafkacomp._kafkacomp")]
 #[derive(Debug, Default)]
 pub struct StopFlag(Arc<AtomicBool>);
@@ -35,12 +35,12 @@ impl StopFlag {
         Self::default()
     }
 
-    /// Ends the calls on the threads that obey.
+    /// Ends the calls on the threads that [`obey`](Self::obey) the flag.
     fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Lets the flag end the calls that this thread begins from now on.
+    /// Makes the flag end the calls that this thread begins from now on.
     fn obey(&self) {
         STOPPED.set(Some(Arc::clone(&self.0)));
     }
@@ -57,7 +57,7 @@ pub fn interruptible_source(source: Arc<dyn ReadAt>, raised: &Raised) -> Watched
     Watched::new(source, Signals::watch(raised))
 }
 
-/// Looks for signals.
+/// Checks for signals and for the flag of the thread.
 #[derive(Debug)]
 struct Signals {
     raised: Raised,

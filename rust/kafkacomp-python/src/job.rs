@@ -1,4 +1,4 @@
-//! A partition that is rewritten, as Python gives it; and what ends the work.
+//! The job of rewriting a partition, with progress and interrupts.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -62,9 +62,9 @@ impl JobFields<'_> {
     }
 }
 
-/// A job, and what its exceptions and reports need of Python's.
+/// A job, and the names and callbacks for its exceptions and reports.
 pub struct Work {
-    /// What the core does.
+    /// The job for the core.
     pub job: PartitionJob,
     topic: Option<Arc<str>>,
     partition: Option<i32>,
@@ -73,7 +73,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// The work that Python asks for.
+    /// The job with the fields from Python.
     ///
     /// # Errors
     /// `TypeError` for a segment that cannot be opened.
@@ -105,7 +105,7 @@ impl Work {
         self.progress.report(done)
     }
 
-    /// What `work` returns with the GIL free.
+    /// Runs `work` with the GIL released.
     ///
     /// # Errors
     /// The exception of a callback, or that of a partition that cannot be rewritten.
@@ -127,7 +127,7 @@ impl Work {
         self.job.segments.get(index).map_or("", |segment| &segment.name)
     }
 
-    /// What was found, as Python takes it.
+    /// The findings as an object of Python.
     ///
     /// # Errors
     /// Only those of the import.

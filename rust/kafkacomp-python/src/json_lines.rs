@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 use crate::bytes::bytes;
 use crate::rows::{Rows, rows_to_py};
 
-/// One object a line, with every column in it: null where a value is.
+/// The rows as JSON objects, one for each line. Every object has all columns; a null is written as `null`.
 #[pyfunction]
 pub fn json_lines(py: Python<'_>, rows: Rows) -> PyResult<Bound<'_, PyBytes>> {
     let written = py.detach(|| lines(rows)).map_err(rows_to_py)?;

@@ -4,7 +4,7 @@ use kafkacomp_core::memory::OutOfMemory;
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 
-/// The exception where memory ran out.
+/// `MemoryError` for a failed allocation.
 pub fn out_of_memory(error: OutOfMemory) -> PyErr {
     PyMemoryError::new_err(error.to_string())
 }

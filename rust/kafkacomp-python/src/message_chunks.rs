@@ -18,7 +18,7 @@ const CHUNK: usize = 1 << 20;
 /// Complete top-level messages of a segment.
 #[pyclass(module = "kafkacomp._kafkacomp", frozen, get_all)]
 pub struct MessageChunk {
-    /// Where the first one begins.
+    /// The position of the first one.
     position: u64,
     /// Their bytes.
     data: Py<PyBytes>,

@@ -17,7 +17,7 @@ use crate::input::bytes_like;
 use crate::memory::out_of_memory;
 use crate::message_set::PyMessage;
 
-/// Whether it is a message, and its bytes.
+/// Whether it is a message and not a payload, and its bytes.
 fn content(message: &Bound<'_, PyAny>) -> PyResult<(bool, PyBackedBytes)> {
     match message.cast::<PyMessage>() {
         Ok(whole) => Ok((true, bytes_like(whole.get().__bytes__(message.py())?.as_any())?)),
@@ -25,7 +25,7 @@ fn content(message: &Bound<'_, PyAny>) -> PyResult<(bool, PyBackedBytes)> {
     }
 }
 
-/// A set of messages (as they are) and payloads, in one wrapper if the compression type is not none.
+/// Writes a set of messages, which are unchanged, and payloads; in one wrapper if the compression type is not none.
 #[pyfunction]
 pub fn write_message_set_of<'py>(
     py: Python<'py>,

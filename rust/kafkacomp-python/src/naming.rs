@@ -1,4 +1,4 @@
-//! Segments whose names are not where they begin: `kafkacomp._storage.discovery`.
+//! Segments with a wrong offset in their names: `kafkacomp._storage.discovery`.
 
 use std::path::PathBuf;
 use std::sync::Arc;

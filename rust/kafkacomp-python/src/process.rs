@@ -1,4 +1,4 @@
-//! What a thread must know of its process: whether the interpreter is about to end, and whether a fork made the process.
+//! The state of the process: whether the interpreter is about to end, and whether the process was forked.
 
 use std::cell::Cell;
 use std::fmt;
@@ -11,23 +11,23 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// How long the interpreter's exit waits for calls into Python that are under way.
+/// How long the exit of the interpreter waits for running calls into Python.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often it looks.
+/// The time between two checks.
 const TICK: Duration = Duration::from_millis(5);
 
 /// Set by the `atexit` hook, and never cleared.
 static EXITING: AtomicBool = AtomicBool::new(false);
-/// How many calls into Python are under way, or waiting for the GIL, on threads that Python need not know.
+/// The number of calls into Python that are running, or waiting for the GIL, on threads that Python may not know.
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
 thread_local! {
     /// Whether this is the thread that ends the interpreter.
     static ENDS_IT: Cell<bool> = const { Cell::new(false) };
 }
-/// How many forks there are between the process that loaded this module and this one.
+/// The number of forks from the process that loaded this module to this one.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// A number that no process between the one that loaded this module and this one has.
+/// The number of forks, which differs between this process and those that it descends from.
 pub fn forks() -> u32 {
     FORKS.load(Ordering::Relaxed)
 }
@@ -37,12 +37,12 @@ fn is_exiting() -> bool {
     EXITING.load(Ordering::SeqCst)
 }
 
-/// Whether this thread must leave what Python called, because another one ends the interpreter.
+/// Whether this thread must return to Python, because another one ends the interpreter.
 pub fn must_leave() -> bool {
     is_exiting() && !ENDS_IT.get()
 }
 
-/// Why Python is not asked.
+/// The error of a call that would enter Python while the interpreter ends.
 #[derive(Debug)]
 pub struct Exiting;
 
@@ -54,7 +54,7 @@ impl fmt::Display for Exiting {
 
 impl std::error::Error for Exiting {}
 
-/// What is raised where nothing is begun any more.
+/// The exception for a call that is not begun because the interpreter ends.
 pub fn exiting() -> PyErr {
     PyRuntimeError::new_err(Exiting.to_string())
 }
@@ -81,8 +81,8 @@ impl Inside {
         Self(())
     }
 
-    /// `None` when the interpreter is about to end. It counts first and looks then, as the exit sets the flag first and
-    /// looks at the count then: either this call sees the flag or the exit sees the call.
+    /// `None` if the interpreter is about to end. The call is counted before the flag is checked, and the exit sets the flag before it
+    /// checks the count: either this call sees the flag, or the exit sees the call.
     pub fn enter() -> Option<Self> {
         let inside = Self::count();
         (!is_exiting()).then_some(inside)
@@ -96,7 +96,7 @@ impl Drop for Inside {
     }
 }
 
-/// From here on no thread of ours enters Python; waits a while for those that are inside.
+/// Prevents further calls into Python, and waits a while for those that are running.
 #[pyfunction]
 fn before_exit(py: Python<'_>) -> PyResult<()> {
     ENDS_IT.set(true);
@@ -109,18 +109,18 @@ fn before_exit(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// The threads that were inside do not exist in the child.
+/// Resets the count: the threads with running calls do not exist in the child.
 #[pyfunction]
 fn after_fork_in_child() {
     INSIDE.store(0, Ordering::SeqCst);
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Registers the hooks. `atexit` is early enough and no earlier than it must be: its functions run after all threads that
-/// are no daemons have been joined, which may be reading scans, and before finalization begins.
+/// Registers the hooks. The functions of `atexit` run before finalization begins, and after all non-daemon threads, which may be
+/// reading scans, have been joined.
 ///
 /// # Errors
-/// What the modules say.
+/// An exception of `atexit` or `os`.
 pub fn register_hooks(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     py.import("atexit")?.call_method1("register", (wrap_pyfunction!(before_exit, module)?,))?;
@@ -133,8 +133,8 @@ pub fn register_hooks(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// The process that made something with threads or locks. A child that was forked has neither the threads nor, if one of
-/// them held it, the lock.
+/// The process that created an object with threads or locks. A forked child does not have the threads, and a lock that one of them
+/// held is never released there.
 #[derive(Debug, Clone, Copy)]
 pub struct Owner(u32);
 
@@ -144,7 +144,7 @@ impl Owner {
         Self(id())
     }
 
-    /// Whether this is still the process.
+    /// Whether the current process is this one.
     pub fn is_current(self) -> bool {
         self.0 == id()
     }
@@ -155,7 +155,7 @@ impl Owner {
         if self.is_current() { Ok(()) } else { Err(PyRuntimeError::new_err(self.message(what))) }
     }
 
-    /// What is wrong in a process that was forked.
+    /// The message of the error in a forked process.
     pub fn message(self, what: &str) -> String {
         format!("this {what} belongs to process {}, which forked this one: open another one in this process", self.0)
     }

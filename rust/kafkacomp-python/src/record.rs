@@ -1,4 +1,4 @@
-//! Records as Python sees them: spans into the bytes of their batch, turned into objects when asked for.
+//! Records as Python objects: spans of the bytes of their batch, from which `bytes` objects are made on access.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -19,10 +19,10 @@ use crate::input::bytes_like;
 use crate::memory::out_of_memory;
 use crate::record_fields::{Int64, encode_headers};
 
-/// What spans point into.
+/// The bytes that spans refer to.
 #[derive(Clone)]
 pub enum Backing {
-    /// The buffer that the caller gave.
+    /// The buffer of the caller.
     Input(Arc<PyBackedBytes>),
     /// The decompressed records of one batch.
     Decompressed(Arc<Vec<u8>>),
@@ -37,7 +37,7 @@ impl Backing {
         }
     }
 
-    /// What a span points at. An empty one may be of bytes elsewhere: headers that are absent are a constant of the core.
+    /// The bytes of a span. An empty span may refer to other bytes: absent headers are a constant of the core.
     pub fn bytes(&self, span: Span) -> &[u8] {
         if span.length == 0 {
             return &[];
@@ -60,17 +60,17 @@ impl From<Range<usize>> for Span {
 }
 
 impl Span {
-    /// Over bytes that stay where they are until [`rebase`](Self::rebase).
+    /// The span of bytes that are not moved until [`rebase`](Self::rebase).
     pub fn of(bytes: &[u8]) -> Self {
         Self { start: bytes.as_ptr().addr(), length: bytes.len() }
     }
 
-    /// Where it begins in its backing.
+    /// The position in the backing.
     pub fn start(self) -> usize {
         self.start
     }
 
-    /// Turns the address into an offset from `from`.
+    /// Converts the address to an offset from `from`.
     pub fn rebase(&mut self, from: usize) {
         self.start = self.start.wrapping_sub(from);
     }
@@ -91,7 +91,7 @@ pub struct RecordSpan {
 }
 
 impl RecordSpan {
-    /// Over a record whose bytes stay where they are until [`rebase`](Self::rebase).
+    /// The spans of a record whose bytes are not moved until [`rebase`](Self::rebase).
     pub fn of(record: &Record<'_>) -> Self {
         Self {
             offset: record.offset,
@@ -106,7 +106,7 @@ impl RecordSpan {
         }
     }
 
-    /// Turns the addresses into offsets from `from`.
+    /// Converts the addresses to offsets from `from`.
     pub fn rebase(&mut self, from: usize) {
         for span in self.key.iter_mut().chain(&mut self.value).chain([&mut self.headers]) {
             span.rebase(from);
@@ -114,16 +114,16 @@ impl RecordSpan {
     }
 }
 
-/// Records that are read at once, so that a batch needs little more memory than its bytes.
+/// The number of records that are read at a time, so that a batch needs little more memory than its bytes.
 const READ_AT_ONCE: usize = 256;
 
 /// Iterates over the records of a batch.
 #[pyclass(module = "kafkacomp.record", name = "RecordIterator")]
 pub struct Records {
     backing: Backing,
-    /// Where the bytes that records are read from begin and end in the backing.
+    /// The range of the backing from which records are read.
     range: (usize, usize),
-    /// What is still to be read; `None` at the end.
+    /// The records that are not read yet; `None` at the end.
     paused: Option<PausedRecords>,
     spans: Vec<RecordSpan>,
     next: usize,
@@ -137,7 +137,7 @@ impl Records {
         Self { backing, range, paused: Some(paused), spans: Vec::new(), next: 0, error: None }
     }
 
-    /// Without records, and with an error.
+    /// No records, and an error.
     pub fn failed(backing: Backing, error: Error) -> Self {
         Self { backing, range: (0, 0), paused: None, spans: Vec::new(), next: 0, error: Some(error) }
     }
@@ -224,7 +224,7 @@ impl PyRecord {
         span.map(|span| self.backing.bytes(span))
     }
 
-    /// Headers as Python sees them, to compare them.
+    /// The headers as a tuple, to compare them.
     fn decoded(&self) -> impl Iterator<Item = (Option<Cow<'_, str>>, Option<&[u8]>)> {
         self.pairs().map(|(key, value)| (decode_utf8(key).ok(), value))
     }
@@ -236,7 +236,7 @@ impl PyRecord {
 
 #[pymethods]
 impl PyRecord {
-    /// A record of these fields; an iteration makes most of them.
+    /// A record with these fields. Most records are created by iterating over a batch.
     #[new]
     #[pyo3(
         signature = (value, *, key=None, offset=Int64(0), timestamp=Int64(-1), timestamp_type=0, sequence=-1, headers=None, is_valid=None),

@@ -10,7 +10,7 @@ use crate::error::build_to_py;
 use crate::gil::iterate;
 use crate::input::bytes_like;
 
-/// A number of 64 bits; what is larger is a wrong value, not an `OverflowError`.
+/// A number of 64 bits; a larger one is a `ValueError` and not an `OverflowError`.
 #[derive(Clone, Copy)]
 pub struct Int64(pub i64);
 
@@ -28,7 +28,7 @@ impl FromPyObject<'_, '_> for Int64 {
     }
 }
 
-/// A key, value or header value: `bytes` as they are, other exporters copied, `None` for null.
+/// A key, value or header value: `bytes` without a copy, a copy of other exporters, `None` for null.
 pub enum Field<'a> {
     Null,
     Bytes(&'a [u8]),
@@ -61,7 +61,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Puts pairs of string and bytes, or a mapping of them, into `out`.
+/// Adds pairs of string and bytes, or a mapping of them, to `out`.
 pub fn encode_headers(headers: &Bound<'_, PyAny>, out: &mut HeadersBuffer) -> PyResult<()> {
     let pairs = match headers.cast::<PyMapping>() {
         Ok(mapping) => mapping.items()?.into_any(),
@@ -79,7 +79,7 @@ pub fn encode_headers(headers: &Bound<'_, PyAny>, out: &mut HeadersBuffer) -> Py
     Ok(())
 }
 
-/// A record as a caller gives it.
+/// The fields of a record from the caller.
 pub struct Row<'a> {
     pub value: Field<'a>,
     pub key: Field<'a>,

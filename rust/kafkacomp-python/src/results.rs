@@ -1,4 +1,4 @@
-//! Frozen classes of what the binding's functions return, where the package has no class for it.
+//! Frozen classes for the results of functions, if the package has no class for them.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use pyo3::types::PyTuple;
 
 use crate::value::value_methods;
 
-/// A partition's log as it was written.
+/// The log of a partition that was written.
 #[pyclass(module = "kafkacomp._kafkacomp", frozen, get_all, eq)]
 #[derive(Clone, PartialEq, Eq)]
 pub struct WrittenLog {
@@ -21,7 +21,7 @@ pub struct WrittenLog {
     pub bytes: u64,
     /// The base offset of the first segment.
     pub log_start_offset: i64,
-    /// One more than the last offset.
+    /// The offset after the last one.
     pub log_end_offset: i64,
 }
 
@@ -61,7 +61,7 @@ impl From<build::StagedFile> for StagedFile {
     }
 }
 
-/// What was found in the segments of a partition that was rewritten.
+/// The findings in the segments of a partition that was rewritten.
 #[pyclass(module = "kafkacomp._kafkacomp", frozen, get_all)]
 pub struct PartitionFindings {
     /// Offsets that the partition lacks: `MissingRange` objects.
@@ -100,7 +100,7 @@ pub struct MissingOffsets {
     pub first_offset: i64,
     /// The last one.
     pub last_offset: i64,
-    /// Why they are missing.
+    /// The reason.
     pub reason: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! Rows that a caller gives: those of any Arrow library, taken while the interpreter's exit waits.
+//! Rows from any Arrow library. The exit of the interpreter waits while a batch of them is fetched.
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
@@ -8,8 +8,8 @@ use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::process::{Exiting, Inside, exiting, must_leave};
 
-/// Rows, batch by batch. Where they come from may be written in Python, also behind a library's stream, which takes the GIL
-/// itself: once the interpreter is about to end, no further batch is asked for, and the exit waits for the one under way.
+/// Rows, batch by batch. Their source may be implemented in Python, even if it is the stream of a library, which then takes the GIL
+/// itself. Once the interpreter is about to end, no further batch is requested, and the exit waits for the current one.
 pub struct Rows {
     reader: Box<dyn RecordBatchReader + Send>,
     _inside: Inside,
@@ -42,7 +42,7 @@ impl RecordBatchReader for Rows {
     }
 }
 
-/// The exception for rows that could not be had.
+/// The exception for an error of the stream of rows.
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 pub fn rows_to_py(error: ArrowError) -> PyErr {
     match &error {

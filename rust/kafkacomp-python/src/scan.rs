@@ -53,13 +53,13 @@ pub struct ScanReader {
     owner: Owner,
 }
 
-/// Who has the stream.
+/// The owner of the stream.
 enum State {
     /// The reader: it can be read or handed over.
     Ready(Stream),
     /// A call of `__next__`, perhaps on another thread.
     Running,
-    /// Nobody, or the consumer that it was handed over to: it cannot be read here.
+    /// Nobody, or the consumer to which it was handed over: it cannot be read by this object.
     Gone,
 }
 
@@ -132,8 +132,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Keeps the exception and gives what a C stream carries of it: an error number, which says whether it is one of memory,
-    /// of the system or another one, and a text.
+    /// Stores the exception and returns the part of it that a C stream can transport: an error code, for lack of memory, an error of
+    /// the system or any other error, and a text.
     fn fail(&self, py: Python<'_>, error: PyErr) -> ArrowError {
         let value = error.value(py);
         let text = value.str().map_or_else(|_| String::new(), |text| text.to_string());
@@ -200,7 +200,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The error where pyarrow cannot be imported, which names what to install.
+/// If pyarrow cannot be imported, the error that names the extra to install.
 fn extra(py: Python<'_>, error: PyErr) -> PyErr {
     if !error.is_instance_of::<PyModuleNotFoundError>(py) {
         return error;
@@ -221,7 +221,7 @@ fn binary_type(name: &str) -> PyResult<BinaryType> {
     BinaryType::for_name(name).ok_or_else(|| PyValueError::new_err(format!("unknown binary_type {name:?}")))
 }
 
-/// What `kafkacomp.scan` has checked already.
+/// The options of the scan, which `kafkacomp.scan` has checked.
 fn scan_options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
     fn get<'py, T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
         settings: &Bound<'py, PyDict>,

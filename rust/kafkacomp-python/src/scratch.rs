@@ -1,5 +1,5 @@
-//! One output buffer per thread, kept warm: work is done into it while the GIL is free, and copied to where
-//! Python wants it while it is held.
+//! One output buffer for each thread, which is reused. It is filled with the GIL released and copied to a Python object with the GIL
+//! held.
 
 use std::cell::RefCell;
 
@@ -9,7 +9,7 @@ thread_local! {
     static KEPT: RefCell<OutputBuffer> = RefCell::default();
 }
 
-/// Runs `f` with the buffer, empty and capped at `limit` bytes.
+/// Runs `f` with the buffer, which is empty and limited to `limit` bytes.
 pub fn with_output<R>(limit: usize, f: impl FnOnce(&mut OutputBuffer) -> R) -> R {
     let mut out = KEPT.take();
     out.reset(limit);

@@ -1,4 +1,4 @@
-//! State that threads use one after another, also after a fork.
+//! State that several threads share, and that is usable after a fork.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -15,8 +15,8 @@ use crate::process::forks;
 const PATIENCE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(1);
 
-/// A mutex that a fork may catch held. The thread that holds it then does not exist in the child, where taking it is an
-/// error; one that was free is as good in the child as in the parent.
+/// A mutex that can be used after a fork. If a thread held it during the fork, that thread does not exist in the child, where
+/// locking it is an error; otherwise it works in the child as in the parent.
 pub struct Shared<T> {
     value: Mutex<T>,
     /// [`forks`] of the process whose thread took the mutex last.
@@ -24,12 +24,12 @@ pub struct Shared<T> {
 }
 
 impl<T> Shared<T> {
-    /// It, free.
+    /// An unlocked mutex.
     pub fn new(value: T) -> Self {
         Self { value: Mutex::new(value), taken_in: AtomicU32::new(u32::MAX) }
     }
 
-    /// Waits for it, without the GIL. A panic cannot leave the state worse than an error can.
+    /// Locks it without holding the GIL. After a panic the state is used like after an error.
     ///
     /// # Errors
     /// `RuntimeError` if a thread held it when this process was forked.
@@ -41,7 +41,7 @@ impl<T> Shared<T> {
         Ok(self.mark(guard))
     }
 
-    /// Waits for it, and releases the GIL meanwhile.
+    /// Locks it with the GIL held, which is released while it waits.
     ///
     /// # Errors
     /// As [`lock`](Self::lock).
@@ -58,7 +58,7 @@ impl<T> Shared<T> {
         guard
     }
 
-    /// It if it is free; `None` if a thread of this process has it, which is to be waited for.
+    /// Locks it if it is free; `None` if a thread of this process holds it.
     fn at_once(&self) -> PyResult<Option<MutexGuard<'_, T>>> {
         let mut since = None;
         loop {

@@ -1,4 +1,4 @@
-//! The files next to segments: `kafkacomp.log.read_offset_index` and its siblings.
+//! The files next to segments: `kafkacomp.log.read_offset_index` and similar functions.
 
 use kafkacomp_core::log::{self, OffsetIndex, PartitionMetadata, ProducerSnapshot, TimeIndex, TransactionIndex};
 use kafkacomp_core::memory;
@@ -18,10 +18,10 @@ static LEADER_EPOCH_ENTRY: PackageClass = PackageClass::new("kafkacomp._entries"
 static OFFSET_CHECKPOINT_ENTRY: PackageClass = PackageClass::new("kafkacomp._entries", "OffsetCheckpointEntry");
 static PARTITION_METADATA: PackageClass = PackageClass::new("kafkacomp._entries", "PartitionMetadata");
 
-/// What is returned to Python.
+/// A list for Python.
 type Objects<'py> = PyResult<Bound<'py, PyList>>;
 
-/// Runs `read` with the GIL free; `name` is the file that errors name.
+/// Runs `read` with the GIL released; `name` is the file in errors.
 fn parsed<T: Send>(
     data: &Bound<'_, PyAny>,
     name: Option<Name>,

@@ -1,4 +1,4 @@
-//! `kafkacomp.broker`: what a broker does with a record set.
+//! `kafkacomp.broker`: the validation of record sets by a broker.
 
 use kafkacomp_core::broker;
 use kafkacomp_core::broker::profile::{self, Append, Broker};
@@ -50,7 +50,7 @@ enum Target {
 }
 
 impl Target {
-    /// The codec in which a broker stores what comes with `source`.
+    /// The compression type that a broker stores for records with `source`.
     fn of(&self, source: CompressionType) -> PyResult<CompressionType> {
         match self {
             Self::Codec(id) => compression_type_for_id(*id),
@@ -196,8 +196,8 @@ impl TopicSettings {
     }
 }
 
-/// What the broker of this version stores; an exception has its code as `error_code`, None where it closes the
-/// connection.
+/// The records that the broker of this version stores. An exception has its error code as `error_code`, which is None if the broker
+/// closes the connection.
 #[pyfunction]
 pub fn profile_append<'py>(
     broker: &str,
@@ -216,7 +216,7 @@ pub fn profile_append<'py>(
     bytes(py, &stored)
 }
 
-/// The versions of brokers that there are profiles of.
+/// The versions of brokers that have a profile.
 #[pyfunction]
 pub fn profile_names() -> Vec<&'static str> {
     Broker::ALL.iter().map(|broker| broker.name()).collect()

@@ -1,4 +1,4 @@
-//! What the binding returns: frozen classes of its own, and instances of the package's classes.
+//! Results for Python: frozen classes of this module, and instances of the package's classes.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -14,7 +14,7 @@ pub struct PackageClass {
 }
 
 impl PackageClass {
-    /// `name` of the module `module`, which is imported when the class is needed.
+    /// The class `name` of `module`, which is imported on first use.
     pub const fn new(module: &'static str, name: &'static str) -> Self {
         Self { module, name, class: PyOnceLock::new() }
     }
@@ -41,7 +41,7 @@ impl PackageClass {
     }
 }
 
-/// A list that grows item by item: one of a fixed length panics where there is no memory for it.
+/// A list of the items. It grows item by item, because `PyList::new` panics if memory runs out.
 ///
 /// # Errors
 /// The first one among the items, or `MemoryError`.
@@ -56,7 +56,7 @@ pub fn list<'py>(
     Ok(list)
 }
 
-/// `Name(field=value, ...)`, as dataclasses do it, of the fields in `__match_args__`.
+/// The `repr` of an object as that of a dataclass, `Name(field=value, ...)`, with the fields in `__match_args__`.
 ///
 /// # Errors
 /// Those of a field's `repr`.

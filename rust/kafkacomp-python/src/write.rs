@@ -1,4 +1,4 @@
-//! Arrow columns into a partition's folder.
+//! Writing Arrow columns as the folder of a partition.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub struct WrittenRows {
 
 value_methods!(WrittenRows { log, records });
 
-/// Writes all rows as a partition's folder.
+/// Writes all rows as the folder of a partition.
 #[pyfunction]
 pub fn write_log(
     py: Python<'_>,
@@ -46,7 +46,7 @@ pub fn write_log(
 /// The topic id in `partition.metadata`.
 ///
 /// # Errors
-/// `ValueError` for text that is not a Uuid of Kafka's, or the reserved one of zeros.
+/// `ValueError` if it is not a Kafka `Uuid`, or is the reserved one of zeros.
 pub fn parse_topic_id(text: Option<&str>) -> PyResult<Option<Uuid>> {
     text.map(|text| Uuid::parse_topic_id(text).ok_or_else(bad_topic_id)).transpose()
 }

@@ -8,50 +8,50 @@ use crate::Column;
 /// Rows that cannot become records.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// A column that must be there is not.
+    /// A required column is missing.
     #[error("there is no column {}", .column.name())]
     MissingColumn {
-        /// Which one.
+        /// The column.
         column: Column,
     },
-    /// Two columns of one name: which one is meant?
+    /// Two columns have the same name.
     #[error("there is more than one column {}", .column.name())]
     DuplicateColumn {
-        /// Which one.
+        /// The column.
         column: Column,
     },
-    /// A column of a type that its field cannot be made of.
+    /// A column whose type cannot be converted to that of its field.
     #[error("column {} cannot be of type {data_type}: {}", .column.name(), wanted(*.column))]
     ColumnType {
-        /// Which one.
+        /// The column.
         column: Column,
         /// The type found.
         data_type: DataType,
     },
-    /// A header key that is null or no UTF-8.
+    /// A header key that is null or not UTF-8.
     #[error("row {row}, column headers: a header key must be a string")]
     HeaderKey {
         /// The row.
         row: usize,
     },
-    /// A timestamp that is more milliseconds than 63 bits hold.
+    /// A timestamp whose milliseconds exceed 64 bits.
     #[error("row {row}, column timestamp: the timestamp is out of range")]
     TimestampRange {
         /// The row.
         row: usize,
     },
-    /// A row that goes to no topic.
+    /// A row without a topic.
     #[error("row {row}: the topic is null; give it in the column topic or for all rows")]
     NoTopic {
         /// The row.
         row: usize,
     },
-    /// A name that no topic can have.
+    /// An invalid name of a topic.
     #[error("row {row}: invalid topic name {topic:?}: expected 1 to 249 letters, digits, dots, underscores and dashes")]
     TopicName {
         /// The row.
         row: usize,
-        /// What it says.
+        /// The value in the row.
         topic: String,
     },
     /// A partition that the topic does not have.
@@ -59,9 +59,9 @@ pub enum BuildError {
     PartitionRange {
         /// The row.
         row: usize,
-        /// What it says.
+        /// The value in the row.
         partition: i32,
-        /// How many there are, if that is said.
+        /// The number of partitions, if it was given.
         partitions: Option<i32>,
     },
     /// The record or its batch breaks a rule.
@@ -78,7 +78,7 @@ pub enum BuildError {
 }
 
 impl BuildError {
-    /// The same, where `before` rows came in front.
+    /// The same error with the row counted from `before` rows earlier.
     pub fn later(self, before: usize) -> Self {
         match self {
             Self::HeaderKey { row } => Self::HeaderKey { row: row.saturating_add(before) },
@@ -94,7 +94,7 @@ impl BuildError {
     }
 }
 
-/// The column that a rule is about.
+/// The column to which a rule applies.
 fn in_column(fault: &BuildFault) -> &'static str {
     match fault {
         BuildFault::OffsetOrder { .. } | BuildFault::OffsetBeforeBase { .. } | BuildFault::OffsetDelta { .. } => {
@@ -106,7 +106,7 @@ fn in_column(fault: &BuildFault) -> &'static str {
     }
 }
 
-/// What a partition must be below.
+/// The upper bound of a partition.
 fn bound(partitions: Option<i32>) -> String {
     partitions.map_or_else(String::new, |partitions| format!(": there are {partitions}"))
 }

@@ -28,7 +28,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The kind, for choosing an exception class.
+    /// The kind, which decides the category, Kafka's error code and Python's exception.
     pub fn kind(&self) -> ErrorKind {
         match self {
             // The builder of brokers throws an `IllegalArgumentException`, for zstd before magic 2 too.

@@ -28,7 +28,7 @@ pub(super) enum Further {
     /// Frames. The first whose header is invalid or truncated is ignored with all that follows it, and so are
     /// `ignored_length` bytes or fewer.
     FramesWithValidHeaders {
-        /// So few bytes are not looked at.
+        /// The most bytes that are ignored without being read.
         ignored_length: usize,
     },
     /// Frames. The first that is not valid and complete is ignored with all that follows it.
@@ -47,7 +47,7 @@ impl AfterFrame {
     /// Whether a further frame that was refused for `fault` is ignored with all that follows it. `in_header`: before
     /// its header was complete.
     pub(super) fn ignores(self, fault: &CodecFault, in_header: bool) -> bool {
-        // Neither a cap nor a lack of memory says anything about the data.
+        // Neither an output limit nor a lack of memory says anything about the data.
         let refused = matches!(fault.kind(), CodecFaultKind::Malformed | CodecFaultKind::Truncated);
         match self.further {
             Further::Nothing | Further::Frames | Further::LastMayBeTruncated { .. } => false,

@@ -23,7 +23,7 @@ pub struct Compression {
 pub struct LevelOutOfRange {
     /// The type.
     pub compression_type: CompressionType,
-    /// The level asked for.
+    /// The requested level.
     pub level: i32,
 }
 
@@ -40,7 +40,7 @@ impl LevelOutOfRange {
     }
 }
 
-/// The levels of a type and Kafka's default, which gzip has outside of them.
+/// The levels of a type, and Kafka's default; that of gzip, -1, is not one of the levels.
 fn levels(compression_type: CompressionType) -> Option<(RangeInclusive<i32>, i32)> {
     match compression_type {
         CompressionType::None | CompressionType::Snappy => None,
@@ -51,9 +51,9 @@ fn levels(compression_type: CompressionType) -> Option<(RangeInclusive<i32>, i32
 }
 
 impl Compression {
-    /// The one level of lz4 that means the fast compressor.
+    /// The level of lz4 that selects the fast compressor; all others select the high-compression one.
     pub const LZ4_FAST: i32 = 9;
-    /// The highest level that liblz4 tells apart; those above are as this one.
+    /// The highest level that liblz4 distinguishes: higher ones have the same effect.
     pub const LZ4_HIGHEST: i32 = 12;
 
     /// A type with a level, or with Kafka's default for `None`.

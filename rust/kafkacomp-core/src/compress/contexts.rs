@@ -1,8 +1,8 @@
-//! The codecs' contexts that a thread keeps: each costs more to make than a small batch to decode or encode.
+//! The codec contexts that each thread keeps, because creating one takes longer than decoding or encoding a small batch.
 //!
-//! Every one-shot call of a thread uses the same contexts, whoever makes it. What they keep between two calls is
-//! bounded by [`MAX_KEPT_CONTEXTS`]: a few megabytes for gzip, and the rest for zstd, whose encoder alone asks for
-//! hundreds of megabytes at its highest levels and is dropped if it has too many.
+//! All one-shot calls of a thread share its contexts. Between two calls they keep at most [`MAX_KEPT_CONTEXTS`] bytes: a few
+//! megabytes for gzip, and the rest for zstd, whose encoder allocates hundreds of megabytes at its highest levels and is dropped
+//! if it exceeds the limit.
 
 use super::{gzip, snappy, zstd};
 use crate::limits::MAX_KEPT_CONTEXTS;
@@ -26,7 +26,7 @@ impl Contexts {
         decoders + encoders
     }
 
-    /// Gives memory back above the bound. Only zstd's encoder can grow so far.
+    /// Drops what exceeds the limit. Only zstd's encoder can become so large.
     fn trim(&mut self) {
         if self.memory() > MAX_KEPT_CONTEXTS {
             self.zstd_encoder = zstd::Encoder::default();

@@ -6,7 +6,7 @@ use super::lz4::HeaderChecksumCheck;
 /// How compressed data are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DecodeOptions {
-    /// How much of the specification counts.
+    /// How closely the data must follow the specification.
     pub strictness: Strictness,
     /// The header checksum that every LZ4 frame must have.
     pub lz4_header_checksum: HeaderChecksumCheck,

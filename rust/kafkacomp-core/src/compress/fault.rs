@@ -5,7 +5,7 @@ use crate::buffer::NoRoom;
 use crate::error_kind::ErrorKind;
 use crate::memory::OutOfMemory;
 
-/// Compressed data that do not decode, or data that do not compress.
+/// Compressed data that cannot be decoded, or data that cannot be compressed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{compression_type}: {fault} at byte {position}", compression_type = .compression_type.name())]
 pub struct CodecError {
@@ -40,7 +40,7 @@ pub enum CodecFault {
     /// More output than the caller allows.
     #[error("more than {limit} bytes of output")]
     OutputLimit {
-        /// The cap in bytes.
+        /// The limit in bytes.
         limit: u64,
     },
     /// No frame or member of the codec begins here.
@@ -49,7 +49,7 @@ pub enum CodecFault {
         /// The bytes found.
         found: [u8; 4],
     },
-    /// A version of the framing that nobody defined.
+    /// A version of the framing that no specification defines.
     #[error("unsupported version {version}")]
     UnsupportedVersion {
         /// The version found.
@@ -67,14 +67,14 @@ pub enum CodecFault {
         /// The id found.
         id: u8,
     },
-    /// The checksum of an LZ4 frame descriptor is not the one that was asked for.
+    /// The header checksum of an LZ4 frame is not the required one.
     #[error("header checksum mismatch (stored {stored:#04x}, standard {standard:#04x}, broken {broken:#04x})")]
     HeaderChecksum {
         /// The byte found.
         stored: u8,
-        /// What the specification asks for.
+        /// The checksum according to the specification.
         standard: u8,
-        /// What Kafka 0.8.2 and 0.9 wrote (KIP-57).
+        /// The checksum that Kafka 0.8.2 and 0.9 write (KIP-57).
         broken: u8,
     },
     /// The checksum in a gzip header is not that of the header.
@@ -134,7 +134,7 @@ pub enum CodecFault {
         /// The value of the decoded bytes.
         computed: u32,
     },
-    /// The checksum of the whole content, where the library tells no numbers.
+    /// The checksum of the whole content is wrong, and the library does not report the values.
     #[error("content checksum mismatch")]
     ContentHash,
     /// The frame declares another size than its content has.
@@ -151,32 +151,32 @@ pub enum CodecFault {
         /// The dictionary's id.
         id: u32,
     },
-    /// An LZ4 frame of linked blocks, where only what a broker reads is wanted.
+    /// An LZ4 frame with linked blocks, if only what a broker reads is accepted.
     #[error("linked blocks, which no broker reads")]
     LinkedBlocks,
-    /// A zstd window above what Kafka's reader takes.
+    /// A zstd window larger than Kafka's reader accepts.
     #[error("the frame needs a window of {window} bytes, the most is {max}")]
     WindowSize {
-        /// The window that the frame asks for.
+        /// The window of the frame.
         window: u64,
-        /// The most that is taken.
+        /// The largest window that is accepted.
         max: u64,
     },
     /// Bytes that belong to no frame follow the last one.
     #[error("{length} bytes follow the last frame")]
     TrailingData {
-        /// How many.
+        /// The number of bytes.
         length: u64,
     },
-    /// Memory ran out, for the content or for the library's own context. Nothing is known of the data.
+    /// Memory ran out, for the content or for the library's own context. This says nothing about the data.
     #[error("out of memory")]
     OutOfMemory,
-    /// The library did not compress what it was given, which it has no reason to.
+    /// The library returned an error although its input was valid.
     #[error("the data could not be compressed")]
     Encoder,
 }
 
-/// The kinds of fault that a caller tells apart.
+/// The kinds of fault that callers distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CodecFaultKind {
     /// More bytes may complete it.
@@ -187,7 +187,7 @@ pub enum CodecFaultKind {
     OutOfMemory,
     /// The data are corrupt, whatever the limits are.
     Malformed,
-    /// It happened on the way to compressed data.
+    /// Compressing failed.
     Encoding,
 }
 

@@ -7,9 +7,9 @@
 //! | [`lz4`] | LZ4 frames, with either header checksum of KIP-57 |
 //! | [`zstd`] | Zstandard frames |
 //!
-//! [`compress`] and [`decompress`] work on whole payloads, [`stream`] on pieces of any size. [`Strictness`] decides
-//! whether the specification counts or what Kafka's own reader accepts. Which header checksum an LZ4 frame must have is
-//! an argument, too: it depends on the message format, which this layer does not know.
+//! [`compress`] and [`decompress`] work on whole payloads, [`stream`] on parts of any size. [`Strictness`] selects what is
+//! accepted: what the specification allows, or what Kafka's own reader accepts. The header checksum that an LZ4 frame must
+//! have is an argument, because it depends on the message format, which this layer does not know.
 
 mod after_frame;
 mod compression;
@@ -31,10 +31,10 @@ pub use decode_options::DecodeOptions;
 pub use fault::{CodecError, CodecFault, CodecFaultKind};
 pub use one_shot::{compress, decompress, open};
 
-/// How much of its specification compressed data must keep.
+/// How closely compressed data must follow the specification of their codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Strictness {
-    /// All of it: every checksum and size counts, and bytes after the last frame are an error.
+    /// Exactly: every checksum and size is checked, and bytes after the last frame are an error.
     #[default]
     Specification,
     /// What Kafka's own reader accepts, and valid LZ4 data that it does not read: linked blocks, skippable frames and
@@ -44,7 +44,7 @@ pub enum Strictness {
     Kafka,
 }
 
-/// Kafka's compression types with the ids that the attributes of a batch carry
+/// Kafka's compression types, with their ids in the attributes of a batch
 /// (`org.apache.kafka.common.record.CompressionType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]

@@ -10,7 +10,7 @@ use crate::memory;
 /// `lz4_header_checksum` is the one that an LZ4 frame gets; other types have none.
 ///
 /// # Errors
-/// The codec could get no memory. `out` is then as it was.
+/// Memory runs out; `out` is unchanged then.
 pub fn compress(
     compression: Compression,
     lz4_header_checksum: HeaderChecksum,
@@ -42,8 +42,8 @@ pub fn compress(
 /// Decompresses all frames of `data` and appends their content to `out`.
 ///
 /// # Errors
-/// What `options` do not accept, the cap of `out`, or lack of memory. `out` then contains what was decompressed before
-/// the refused element: as much as Kafka's own streams deliver before they fail, unless the
+/// Data that `options` do not accept, more output than the limit of `out`, or lack of memory. `out` then contains the output
+/// before the refused element: as much as Kafka's own streams return before they fail, unless the
 /// [`Strictness`](super::Strictness) is that of the specification.
 pub fn decompress(
     compression_type: CompressionType,
@@ -66,7 +66,7 @@ pub fn decompress(
 }
 
 /// Checks what Kafka's stream checks when it is opened, before anything is read from it: the first header, and all of a
-/// raw snappy block, whose content goes to `out`. A zstd stream is opened without a look at the data.
+/// raw snappy block, whose content goes to `out`. Opening a zstd stream reads nothing.
 ///
 /// # Errors
 /// What Kafka's stream refuses when it is opened.

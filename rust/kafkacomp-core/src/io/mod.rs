@@ -30,10 +30,10 @@ pub use write::Writer;
 use crate::compress::{CodecError, CodecFaultKind};
 use std::io;
 
-/// By how much room a stream is given at a time.
+/// The number of bytes of output that are reserved at a time.
 const ROOM: usize = 64 << 10;
 
-/// The codec's error as one of input or output; [`io::Error::downcast`] gives it back.
+/// The codec's error as an [`io::Error`]; [`io::Error::downcast`] returns it.
 fn io_error(error: CodecError) -> io::Error {
     let kind = match error.fault.kind() {
         CodecFaultKind::Truncated => io::ErrorKind::UnexpectedEof,

@@ -1,11 +1,11 @@
-//! A reader of what a compressed stream holds.
+//! A reader of the content of a compressed stream.
 
 use super::io_error;
 use crate::compress::stream::Decoder;
 use std::io::{self, BufRead, Read};
 
-/// Reads the content of the compressed stream that `R` gives. With a decoder of one frame it ends after that
-/// frame, and the source stands there; with [`MultiFrameDecoder`](crate::compress::stream::MultiFrameDecoder) it reads all.
+/// Reads the content of the compressed stream in `R`. With a decoder of one frame the content ends with that frame, and the
+/// source is then positioned after it; [`MultiFrameDecoder`](crate::compress::stream::MultiFrameDecoder) reads all frames.
 #[derive(Debug)]
 pub struct Reader<R, D> {
     source: R,
@@ -14,7 +14,7 @@ pub struct Reader<R, D> {
 }
 
 impl<R: BufRead, D: Decoder> Reader<R, D> {
-    /// At the start of the content.
+    /// A reader at the start of the content.
     pub fn new(source: R, decoder: D) -> Self {
         Self { source, decoder, done: false }
     }
@@ -26,8 +26,7 @@ impl<R: BufRead, D: Decoder> Reader<R, D> {
 }
 
 impl<R: BufRead, D: Decoder> Read for Reader<R, D> {
-    /// Fails with `InvalidData` where the stream is broken, with `UnexpectedEof` where it ends too early, and
-    /// with the source's own errors.
+    /// Returns `InvalidData` if the stream is corrupt, `UnexpectedEof` if it ends too early, and the errors of the source.
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         while !self.done && !out.is_empty() {
             let input = self.source.fill_buf()?;

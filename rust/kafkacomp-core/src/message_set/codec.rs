@@ -21,11 +21,11 @@ impl MessageSetCodec {
         }
     }
 
-    /// Decompresses `payload` of a wrapper and appends the content to `out`. Gzip is read as later releases read it;
-    /// the snappy library had rules of its own.
+    /// Decompresses `payload` of a wrapper and appends the content to `out`. Gzip is read as by later releases, snappy as by
+    /// snappy-java 1.0.4.1.
     ///
     /// # Errors
-    /// What Kafka 0.7 refuses, or the cap of `out`, whose further content is then not defined.
+    /// Data that Kafka 0.7 refuses, or more output than the limit of `out`. The content added to `out` is then undefined.
     pub(super) fn decompress(self, payload: &[u8], out: &mut OutputBuffer) -> Result<(), CodecError> {
         match self {
             Self::Gzip => {

@@ -37,7 +37,7 @@ impl Error {
         self.fault.kind()
     }
 
-    /// What the error means for whoever reads a log.
+    /// What the error means for a reader of a log.
     pub fn category(&self) -> Category {
         self.kind().category()
     }
@@ -95,13 +95,13 @@ pub enum MessageSetFault {
     /// The payload of a wrapper does not decompress.
     #[error("cannot decompress: {source}")]
     Codec {
-        /// What the codec said; its position counts from the start of the compressed payload.
+        /// The error of the codec; its position counts from the start of the compressed payload.
         source: CodecError,
     },
     /// Memory ran out.
     #[error("out of memory: cannot allocate {bytes} bytes")]
     OutOfMemory {
-        /// The bytes asked for.
+        /// The requested size in bytes.
         bytes: u64,
     },
     /// A message that is to be written and whose size field cannot hold its size.
@@ -145,7 +145,7 @@ impl MessageSetFault {
         })
     }
 
-    /// The cap that was reached, if that is what failed.
+    /// The output limit, if it was exceeded.
     pub fn output_limit(&self) -> Option<u64> {
         match self {
             Self::Codec { source: CodecError { fault: CodecFault::OutputLimit { limit }, .. } } => Some(*limit),

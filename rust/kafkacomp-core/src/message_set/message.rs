@@ -8,19 +8,19 @@ use crate::compress::CompressionType;
 
 /// Length of an entry's size.
 pub const SIZE_LENGTH: usize = 4;
-/// Where the magic stands in a message.
+/// The position of the magic in a message.
 pub const MAGIC_OFFSET: usize = 0;
 /// Length of the magic.
 pub const MAGIC_LENGTH: usize = 1;
-/// Where the attributes stand (magic 1).
+/// The position of the attributes (magic 1).
 pub const ATTRIBUTES_OFFSET: usize = MAGIC_OFFSET + MAGIC_LENGTH;
 /// Length of the attributes.
 pub const ATTRIBUTES_LENGTH: usize = 1;
 /// Length of the CRC.
 pub const CRC_LENGTH: usize = 4;
-/// Where the CRC stands in magic 0.
+/// The position of the CRC in magic 0.
 pub const CRC_OFFSET_V0: usize = MAGIC_OFFSET + MAGIC_LENGTH;
-/// Where the CRC stands in magic 1.
+/// The position of the CRC in magic 1.
 pub const CRC_OFFSET_V1: usize = ATTRIBUTES_OFFSET + ATTRIBUTES_LENGTH;
 /// Length of a message of magic 0 without its payload.
 pub const HEADER_LENGTH_V0: usize = CRC_OFFSET_V0 + CRC_LENGTH;

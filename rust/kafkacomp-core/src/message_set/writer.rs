@@ -1,7 +1,7 @@
 //! Writing message sets as Kafka 0.7 does; [`message_set`](super) has the layout.
 //!
-//! Release 0.7 writes magic 1 only, and attributes that are the codec and nothing else. With a codec all messages go
-//! into one wrapper, which may hold wrappers; no messages are no bytes, not an empty wrapper. Source: release 0.7.2,
+//! Release 0.7 writes only magic 1, and attributes that contain only the codec. With a codec, all messages are written into
+//! one wrapper, which may contain wrappers. Without messages nothing is written, not even an empty wrapper. Source: release 0.7.2,
 //! `kafka.message` (`Message`, `MessageSet.createByteBuffer`, `CompressionUtils`).
 
 use super::codec::MessageSetCodec;
@@ -12,19 +12,19 @@ use crate::compress::lz4::HeaderChecksum;
 use crate::compress::{Compression, CompressionType, compress};
 use crate::memory;
 
-/// What goes into a set.
+/// An element of a set that is written.
 #[derive(Debug, Clone, Copy)]
 pub enum Content<'a> {
     /// A payload, which becomes a message of magic 1.
     Payload(&'a [u8]),
-    /// A message without its size, which is taken as it is: also a wrapper, also magic 0.
+    /// A message without its size, which is written unchanged; it may be a wrapper or of magic 0.
     Message(&'a [u8]),
 }
 
 /// Appends a set of `contents` to `out`, in one wrapper if there is a codec.
 ///
 /// # Errors
-/// A size that its field cannot hold, or the codec's; `out` is as before then.
+/// A size that exceeds its field, or an error of the codec; `out` is unchanged then.
 pub fn write_message_set<'a>(
     contents: impl IntoIterator<Item = Content<'a>>,
     codec: Option<(MessageSetCodec, Compression)>,
@@ -63,7 +63,7 @@ fn write<'a>(
         return Ok(());
     }
     let mut payload = Vec::new();
-    // Kafka 0.7 has no LZ4, so its header checksum is of no account.
+    // Kafka 0.7 has no LZ4, so the header checksum has no effect.
     compress(compression, HeaderChecksum::default(), &inner, &mut payload)
         .map_err(|source| MessageSetFault::Codec { source })?;
     let attributes = match codec {

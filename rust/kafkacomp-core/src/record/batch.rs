@@ -19,17 +19,17 @@ use crate::bytes::{WithHeader, field};
 use crate::checksum::{crc32, crc32c};
 use crate::{CompressionType, limits};
 
-/// Where the offset of a batch stands.
+/// The position of the offset of a batch.
 pub const OFFSET_OFFSET: usize = 0;
 /// Length of the offset.
 pub const OFFSET_LENGTH: usize = 8;
-/// Where the size of a batch stands.
+/// The position of the size of a batch.
 pub const SIZE_OFFSET: usize = OFFSET_OFFSET + OFFSET_LENGTH;
 /// Length of the size.
 pub const SIZE_LENGTH: usize = 4;
 /// Length of offset and size, which `size` does not include.
 pub const LOG_OVERHEAD: usize = SIZE_OFFSET + SIZE_LENGTH;
-/// Where the magic stands, in every format.
+/// The position of the magic, in every format.
 pub const MAGIC_OFFSET: usize = LOG_OVERHEAD + 4;
 /// Length of the magic.
 pub const MAGIC_LENGTH: usize = 1;
@@ -61,7 +61,7 @@ pub fn increment_sequence(sequence: i32, increment: i32) -> i32 {
     }
 }
 
-/// The bytes of a batch by its format; the header of the format is all there.
+/// The bytes of a batch by its format; the header is complete.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Format<'a> {
     V0(WithHeader<'a, ENTRY_OVERHEAD_V0>),
@@ -111,7 +111,7 @@ impl<'a> RecordBatch<'a> {
     }
 
     /// A view of a header of this magic alone, without what follows it: the size and the checksum of the batch are not
-    /// available. `None` if the header is not all there.
+    /// available. `None` if the header is incomplete.
     #[inline]
     pub(crate) fn of_header(header: &'a [u8], position: u64, magic: i8) -> Option<Self> {
         Format::new(header, magic).map(|format| Self { format, position })
@@ -123,7 +123,7 @@ impl<'a> RecordBatch<'a> {
         WithHeader::new(data).map(|batch| Self { format: Format::V2(batch), position })
     }
 
-    /// A view of `data`, which are as many bytes as `head` says.
+    /// A view of `data`, which have the size in `head`.
     ///
     /// # Errors
     /// [`Error::SizeTooSmall`].
@@ -383,7 +383,7 @@ pub struct BatchHead {
 }
 
 impl BatchHead {
-    /// Reads the first fields of the batch at the start of `data`; `None` if they are not all there.
+    /// Reads the first fields of the batch at the start of `data`; `None` if they are incomplete.
     ///
     /// # Errors
     /// [`Error::SizeTooSmall`] for a size below the minimum of every format, even if the magic is missing;

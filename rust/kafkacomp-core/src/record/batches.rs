@@ -30,7 +30,7 @@ pub enum Tail {
     Zeros {
         /// Where they begin.
         position: u64,
-        /// How many.
+        /// The number of bytes.
         length: u64,
     },
 }
@@ -121,7 +121,7 @@ impl<'a> Iterator for Batches<'a> {
 }
 
 impl<'a> Batches<'a> {
-    /// The next batch of any other kind.
+    /// The next batch if it is truncated or not of magic 2.
     fn unusual(&mut self) -> Option<Result<RecordBatch<'a>>> {
         if self.tail.is_some() {
             return None;

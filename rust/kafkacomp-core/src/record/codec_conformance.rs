@@ -1,6 +1,6 @@
-//! Compressed records that Kafka reads although they do not keep their codec's specification: what follows
-//! an LZ4 end mark or a gzip member, LZ4's content size and checksum, the header checksums of magic 0
-//! (KIP-57). Other readers stumble over them, so a check of a log tells of them.
+//! Compressed records that Kafka reads although they violate the specification of their codec: bytes after an LZ4 end mark or
+//! a gzip member, a wrong content size or content checksum of LZ4, or the header checksums of magic 0 (KIP-57). Other readers
+//! refuse them, so `verify` warns of them.
 
 use super::batch::RecordBatch;
 use super::layout::v2::RECORDS_OFFSET;
@@ -11,22 +11,22 @@ use crate::buffer::OutputBuffer;
 use crate::compress::lz4::{HeaderChecksumCheck, HeaderChecksumFound, frame_info};
 use crate::compress::{CodecError, Strictness, decompress};
 
-/// What is odd about a batch's compressed records.
+/// How the compressed records of a batch violate the specification.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NonConformity {
     /// The codec's specification refuses them.
-    #[error("not as its codec's specification has it, though Kafka reads it: {0}")]
+    #[error("violates the specification of its codec, though Kafka reads it: {0}")]
     Specification(#[from] CodecError),
     /// Magic 0 with the header checksum of the specification.
     #[error("the LZ4 header checksum of a message of magic 0 is not KIP-57's: clients of 0.8.2 and 0.9 refuse it")]
     StandardHeaderChecksum,
-    /// Magic 0 with a header checksum by neither rule.
-    #[error("the LZ4 header checksum of a message of magic 0 follows no rule: clients of 0.8.2 and 0.9 refuse it")]
+    /// Magic 0 with a header checksum that is neither of the two.
+    #[error("the LZ4 header checksum of a message of magic 0 matches neither rule: clients of 0.8.2 and 0.9 refuse it")]
     NoHeaderChecksum,
 }
 
-/// Decodes the batch's compressed records once more, by the specification. `scratch` is used for that; its
-/// limit holds. `None` where nothing is odd, and where the batch has no readable compressed records at all.
+/// Decodes the compressed records of `batch` again, by the specification, into `scratch` and within its limit. `None` if they
+/// conform, and if the batch has no compressed records that can be read.
 pub fn non_conformity(batch: &RecordBatch<'_>, scratch: &mut OutputBuffer) -> Option<NonConformity> {
     let compression_type = batch.compression_type().ok()?;
     if compression_type == CompressionType::None || batch.records_count() == Some(0) {

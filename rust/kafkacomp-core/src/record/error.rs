@@ -1,5 +1,5 @@
-//! Why batches and records cannot be read or rebuilt. Variants carry numbers and byte positions; text is made only when
-//! asked for.
+//! Why batches and records cannot be read or rebuilt. Variants carry numbers and byte positions; text is formatted only
+//! when it is requested.
 
 use super::build_fault::BuildFault;
 use super::control_fault::ControlFault;
@@ -11,8 +11,8 @@ use crate::memory::OutOfMemory;
 /// The result of reading or rebuilding records.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What went wrong. `position` is the byte in the buffer or file that the call was given at which the
-/// failing batch, message or field begins, unless a variant says otherwise.
+/// An error of reading or rebuilding records. `position` is the byte of the given buffer or file at which the failing batch,
+/// message or field begins, unless a variant says otherwise.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -21,7 +21,7 @@ pub enum Error {
     BatchCodec {
         /// Where the batch begins.
         position: u64,
-        /// What the codec said; its position counts from the start of the compressed payload.
+        /// The error of the codec; its position counts from the start of the compressed payload.
         source: CodecError,
     },
     /// A batch's or message's stored size is below what its format needs.
@@ -60,17 +60,17 @@ pub enum Error {
         /// The id found.
         id: u8,
     },
-    /// The bytes end inside a batch where a whole one is needed.
+    /// The bytes end inside a batch, and a whole batch is required.
     #[error("incomplete batch at byte {position}: {available} of {needed} bytes are there")]
     IncompleteBatch {
         /// Where the batch begins.
         position: u64,
-        /// Bytes that are there.
+        /// The available bytes.
         available: u64,
-        /// Bytes that the batch says it has.
+        /// The bytes of the batch according to its size field.
         needed: u64,
     },
-    /// A record that no column (and no batch of Kafka's) can hold.
+    /// A record that is too large for a column, and for a batch of Kafka's.
     #[error("a record of {size} bytes in the batch at byte {position} is over the limit of {limit}")]
     RecordTooLarge {
         /// Where the batch begins.
@@ -88,7 +88,7 @@ pub enum Error {
         /// The rule.
         fault: RecordFault,
     },
-    /// A zstd batch that is asked for in a format without zstd.
+    /// A zstd batch that is to be converted to a format without zstd.
     #[error(
         "the batch at byte {position} is compressed with zstd, which formats before magic 2 do not have: recompress it first, such as with lz4"
     )]
@@ -99,9 +99,9 @@ pub enum Error {
     /// The records of a batch cannot be rebuilt.
     #[error("cannot rebuild the batch at byte {position}: {fault}")]
     Rebuild {
-        /// Where the batch begins that the records come from.
+        /// The position of the batch that contains the records.
         position: u64,
-        /// What the builder said.
+        /// The error of the builder.
         fault: BuildFault,
     },
     /// The key or value of a control record that does not follow its schema.
@@ -117,7 +117,7 @@ pub enum Error {
     OutOfMemory {
         /// Where the batch begins.
         position: u64,
-        /// The bytes asked for.
+        /// The requested size in bytes.
         bytes: u64,
     },
 }
@@ -151,7 +151,7 @@ impl Error {
         }
     }
 
-    /// What the error means for whoever reads a log.
+    /// What the error means for a reader of a log.
     pub fn category(&self) -> Category {
         self.kind().category()
     }

@@ -124,7 +124,7 @@ impl<'a> Message<'a> {
         Ok((key, value))
     }
 
-    /// The value, at the place that follows from the size of the key: the bytes of the key are not looked at.
+    /// The value, at the place that follows from the size of the key: the bytes of the key are not read.
     ///
     /// # Errors
     /// [`RecordFault::MessageField`] if the value reaches past the message.

@@ -1,6 +1,6 @@
 //! Message formats 0, 1 and 2: from bytes to batches ([`Batches`]) and from a batch to its records
-//! ([`RecordReader`]), with the verdicts of Kafka's own classes; and back to bytes ([`RecordBatchBuilder`]).
-//! Kafka 0.7, whose magics 0 and 1 mean other things, has a module of its own: [`message_set`](crate::message_set).
+//! ([`RecordReader`]), accepting what Kafka's own classes accept; and back to bytes ([`RecordBatchBuilder`]).
+//! The formats of Kafka 0.7, which has other messages with magic 0 and 1, are in [`message_set`](crate::message_set).
 
 pub mod attributes;
 pub mod batch;

@@ -60,7 +60,7 @@ impl Recompressor {
     ///
     /// # Errors
     /// A wrong checksum, records that do not decompress, [`Error::Rebuild`] for zstd before magic 2 and for a batch
-    /// of more than 2^31 - 1 bytes. `out` is then as it was.
+    /// of more than 2^31 - 1 bytes. `out` is unchanged then.
     pub fn push(&mut self, batch: &RecordBatch<'_>, out: &mut Vec<u8>) -> Result<()> {
         batch.ensure_valid()?;
         let (from, to) = (batch.compression_type()?, self.compression.compression_type());

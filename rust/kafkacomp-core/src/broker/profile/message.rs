@@ -1,4 +1,4 @@
-//! The messages of a record set as brokers before 0.11 handle them: bytes of which they read as little as they can.
+//! The messages of a record set as brokers before 0.11 handle them: they parse only the fields that they need.
 
 use std::borrow::Cow;
 

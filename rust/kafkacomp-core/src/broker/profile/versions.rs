@@ -1,6 +1,6 @@
 //! The broker versions that treat record sets differently.
 
-/// A broker version; each stands for those with the same behaviour.
+/// A broker version, and all others with the same behaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Broker {
     /// 0.8.2.

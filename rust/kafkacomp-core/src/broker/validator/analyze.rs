@@ -60,7 +60,7 @@ pub struct LogAppendInfo {
     pub last_leader_epoch: Option<i32>,
     /// The greatest max timestamp of a header, ms; -1 without.
     pub max_timestamp: i64,
-    /// The last compressed batch's codec, none without compressed batches.
+    /// The compression type of the last compressed batch; none if no batch is compressed.
     pub source_compression: CompressionType,
     /// Bytes of the whole batches to append.
     pub valid_bytes: usize,

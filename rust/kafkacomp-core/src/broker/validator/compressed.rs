@@ -21,7 +21,7 @@ use crate::record::builder::BatchSettings;
 use crate::record::{RecordBatch, RecordReader, TimestampType};
 use crate::varint::size_of_varint;
 
-/// What a message of magic 0 or 1 has in front of it: its offset and its size.
+/// The bytes before a message of magic 0 or 1: its offset and its size.
 const LOG_OVERHEAD: i32 = 12;
 
 /// The most elements of an array in the JVM: `Integer.MAX_VALUE` minus a header.
@@ -149,7 +149,7 @@ fn validate(
     Ok(pass)
 }
 
-/// `max.decompressed.message.bytes`, where it is set: of records that are decompressed.
+/// Checks `max.decompressed.message.bytes`, if it is set, for the records of a compressed batch.
 struct SizeLimit {
     most: i32,
     magic: i8,

@@ -1,4 +1,4 @@
-//! What a topic and a broker are set to, as far as a batch's fate depends on it.
+//! The settings of topics and brokers on which the validation of a batch depends.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::compress::Compression;
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::record::TimestampType;
 
-/// Who appends. The checks that keep clients from writing what only brokers may are for clients alone.
+/// Who appends. Only batches of clients are checked for records that only brokers may write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AppendOrigin {
     /// A follower that copies its leader's log.
@@ -30,13 +30,13 @@ impl AppendOrigin {
     }
 }
 
-/// `compression.type` of a broker or topic: unlike a producer's it may say "whatever the producer used", and it
-/// spells "not at all" `uncompressed`; `none` is a producer's word (KIP-110, `BrokerCompressionType`).
+/// `compression.type` of a broker or topic. Unlike that of a producer it may be `producer`, which keeps the compression type of
+/// the producer, and no compression is `uncompressed` and not `none` (KIP-110, `BrokerCompressionType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BrokerCompressionType {
-    /// What the producer chose.
+    /// `producer`: the compression type of the producer is kept.
     Producer,
-    /// None at all.
+    /// No compression.
     Uncompressed,
     /// gzip.
     Gzip,

@@ -139,7 +139,7 @@ pub enum ValidationFault {
     /// A record of a compressed batch above `max.decompressed.message.bytes`.
     #[error("a record of {size} bytes in a compressed batch is over the limit of {limit}")]
     RecordSize {
-        /// The record's size, without the field that has it.
+        /// The size of the record, without its size field.
         size: i32,
         /// The limit.
         limit: i32,
@@ -156,7 +156,7 @@ pub enum ValidationFault {
 }
 
 impl ValidationFault {
-    /// The kind, for choosing an exception class.
+    /// The kind, which decides the category, Kafka's error code and Python's exception.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Records { errors, .. } if errors.iter().any(RecordError::is_timestamp) => ErrorKind::InvalidTimestamp,

@@ -11,7 +11,7 @@
 
 /// The bytes that are moved for each element: the longest element, except for long literals.
 const PIECE: usize = 64;
-/// Bytes from a tag to where the next one can be, with it.
+/// The bytes from a tag to the last position that the next one can have, both included.
 const HEAD: usize = 66;
 /// Bytes that may be overwritten after the content, and read after the window.
 const SLACK: usize = 128;
@@ -22,9 +22,9 @@ const LONG_LITERAL: u32 = 60;
 
 /// The mark of a literal in [`ELEMENTS`].
 const LITERAL: u32 = 1 << 31;
-/// What a tag says: its content's length in bits 0 to 6, its three bits of the offset in 8 to 10, the bits of the
-/// offset after it in 16 to 20, and [`LITERAL`]. A tag that does not say all has length 1 at offset 0, which
-/// no copy can have.
+/// What a tag encodes: the length of its content in bits 0 to 6, its three bits of the offset in 8 to 10, the bits of the
+/// offset after it in 16 to 20, and [`LITERAL`]. A tag that does not encode the whole element has length 1 and
+/// offset 0, which no copy can have.
 static ELEMENTS: [u32; 256] = {
     let mut elements = [0; 256];
     let mut tag = 0;
@@ -47,7 +47,7 @@ pub(super) fn slack(elements: &[u8]) -> usize {
 }
 
 /// Decodes `elements` to the first `claimed` bytes of `room`, which is longer than that by their [`slack`]. `None`
-/// if they break the format or do not make exactly that.
+/// if they are invalid or have another length.
 pub(super) fn decode(elements: &[u8], room: &mut [u8], claimed: usize) -> Option<()> {
     let base = claimed.checked_add(SLACK)?;
     let last = room.len().checked_sub(HEAD)?;
@@ -57,7 +57,7 @@ pub(super) fn decode(elements: &[u8], room: &mut [u8], claimed: usize) -> Option
         let part = rest.get(..WINDOW).unwrap_or(rest);
         let end = base.checked_add(part.len())?;
         room.get_mut(base..end)?.copy_from_slice(part);
-        // An element that the window may not hold whole is left to the next one.
+        // An element that may extend beyond the window is decoded from the next window.
         let stop = if part.len() == rest.len() { end } else { end.wrapping_sub(HEAD) };
         let mut from = base;
         let mut tag = *room.get(from)?;
@@ -67,7 +67,7 @@ pub(super) fn decode(elements: &[u8], room: &mut [u8], claimed: usize) -> Option
             }
             let head: &[u8; HEAD] = room.get(from..)?.first_chunk()?;
             let (kind, value) = (usize::from(tag & 3), usize::from(tag >> 2));
-            // Both places where the next tag can be are read, as waiting for which it is would take longer.
+            // The next tag has one of two positions. Both are read, because waiting for the right one would take longer.
             let (behind_literal, behind_copy) = (head[value + 2], head[kind + 1]);
             let element = ELEMENTS[usize::from(tag)];
             let length = (element & 0x7F) as usize;
@@ -81,7 +81,7 @@ pub(super) fn decode(elements: &[u8], room: &mut [u8], claimed: usize) -> Option
                 let (used, made) = rare(elements.get(next + (from - base)..)?, room.get_mut(..base)?, at, claimed)?;
                 from = from.checked_add(used)?;
                 at += made;
-                // Behind a long literal it can be beyond the window, which then is moved.
+                // After a long literal the position may be beyond the window: then this loop ends, and the tag is not used.
                 tag = room.get(from).copied().unwrap_or_default();
                 continue;
             }
@@ -98,8 +98,8 @@ pub(super) fn decode(elements: &[u8], room: &mut [u8], claimed: usize) -> Option
     (next == elements.len() && at == claimed).then_some(())
 }
 
-/// The first element of `rest`, if it is a long literal, a copy with an offset of four bytes, or one that reads what
-/// it writes: how many bytes it takes and makes. `content` has slack after what is claimed.
+/// Decodes the first element of `rest`, which is a long literal, a copy with an offset of four bytes, or a copy that overlaps its
+/// own output. Returns the numbers of bytes read and written. `content` has slack after the claimed length.
 #[inline(never)]
 fn rare(rest: &[u8], content: &mut [u8], at: usize, claimed: usize) -> Option<(usize, usize)> {
     let tag = *rest.first()?;
@@ -125,7 +125,7 @@ fn rare(rest: &[u8], content: &mut [u8], at: usize, claimed: usize) -> Option<(u
     Some((used, length))
 }
 
-/// Writes `length` bytes, at most [`PIECE`], and up to 31 after them, which repeat those from `offset` before on.
+/// Repeats the bytes that begin `offset` bytes before `at`: writes `length` of them, at most [`PIECE`], and up to 31 more.
 fn repeat(content: &mut [u8], at: usize, offset: usize, length: usize) -> Option<()> {
     const STEP: usize = 16;
     if offset == 1 {
@@ -134,7 +134,7 @@ fn repeat(content: &mut [u8], at: usize, offset: usize, length: usize) -> Option
         return Some(());
     }
     let (source, mut to) = (at - offset, at);
-    // Each step doubles how far the bytes reach that are right, until a whole step is.
+    // Each step doubles the number of bytes that repeat correctly, until there is a whole step of them.
     while to - source < STEP {
         let bytes: [u8; STEP] = *content.get(source..)?.first_chunk()?;
         *content.get_mut(to..)?.first_chunk_mut()? = bytes;

@@ -1,5 +1,5 @@
-//! Compression and decompression piece by piece, in the shape of Python's PEP 784: a call takes all of its input and returns what
-//! there is of output, and the object keeps the rest.
+//! Incremental compression and decompression with the interface of PEP 784: a call takes all of its input and returns the output
+//! that is available; the object keeps the rest.
 //!
 //! An error ends the stream. After a lack of memory, input or output is lost, so every further call fails.
 
@@ -19,7 +19,7 @@ pub struct IncrementalCompressor {
 }
 
 impl IncrementalCompressor {
-    /// A compressor that `encoder`, of this type, works for.
+    /// A compressor that uses `encoder`, which is of this type.
     pub fn new(compression_type: CompressionType, encoder: Box<dyn Encoder>) -> Self {
         Self { compression_type, encoder, is_lost: false }
     }
@@ -90,7 +90,7 @@ pub struct IncrementalDecompressor<B> {
 }
 
 impl<B: AsRef<[u8]>> IncrementalDecompressor<B> {
-    /// A decompressor that `decoder`, of this type, works for.
+    /// A decompressor that uses `decoder`, which is of this type.
     pub fn new(compression_type: CompressionType, decoder: Box<dyn Decoder>) -> Self {
         Self {
             compression_type,

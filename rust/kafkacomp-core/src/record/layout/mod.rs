@@ -1,4 +1,4 @@
-//! Where the fields of batches and messages stand in their bytes.
+//! The positions of the fields of batches and messages.
 
 pub mod v0_v1;
 pub mod v2;

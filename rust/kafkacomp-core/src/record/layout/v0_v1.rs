@@ -1,24 +1,24 @@
-//! Where the fields of a message of formats 0 and 1 stand; [`v0_v1`](crate::record::v0_v1) has the layout in words.
+//! The positions of the fields of a message of formats 0 and 1; [`v0_v1`](crate::record::v0_v1) has the layout in words.
 
-/// Where the CRC stands in a message.
+/// The position of the CRC in a message.
 pub const CRC_OFFSET: usize = 0;
 /// Length of the CRC.
 pub const CRC_LENGTH: usize = 4;
-/// Where the magic stands in a message, and what the CRC covers begins.
+/// The position of the magic in a message; the CRC covers the bytes from there on.
 pub const MAGIC_OFFSET: usize = CRC_OFFSET + CRC_LENGTH;
 /// Length of the magic.
 pub const MAGIC_LENGTH: usize = 1;
-/// Where the attributes stand in a message.
+/// The position of the attributes in a message.
 pub const ATTRIBUTES_OFFSET: usize = MAGIC_OFFSET + MAGIC_LENGTH;
 /// Length of the attributes.
 pub const ATTRIBUTES_LENGTH: usize = 1;
-/// Where the timestamp stands (format 1).
+/// The position of the timestamp (format 1).
 pub const TIMESTAMP_OFFSET: usize = ATTRIBUTES_OFFSET + ATTRIBUTES_LENGTH;
 /// Length of the timestamp.
 pub const TIMESTAMP_LENGTH: usize = 8;
-/// Where the key's length stands in format 0.
+/// The position of the key's length in format 0.
 pub const KEY_SIZE_OFFSET_V0: usize = ATTRIBUTES_OFFSET + ATTRIBUTES_LENGTH;
-/// Where the key's length stands in format 1.
+/// The position of the key's length in format 1.
 pub const KEY_SIZE_OFFSET_V1: usize = TIMESTAMP_OFFSET + TIMESTAMP_LENGTH;
 /// Length of a key's or value's length.
 pub const SIZE_OF_LENGTH: usize = 4;

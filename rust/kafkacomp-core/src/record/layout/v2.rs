@@ -1,57 +1,57 @@
-//! Where the fields of a batch of message format 2 stand; [`v2`](crate::record::v2) has the layout in words.
+//! The positions of the fields of a batch of message format 2; [`v2`](crate::record::v2) has the layout in words.
 
 /// Bits of a record's attributes.
 pub(in crate::record) const ATTRIBUTES_BITS: u32 = 8;
 
-/// Where the base offset stands.
+/// The position of the base offset.
 pub const BASE_OFFSET_OFFSET: usize = 0;
 /// Length of the base offset.
 pub const BASE_OFFSET_LENGTH: usize = 8;
-/// Where the length stands.
+/// The position of the length.
 pub const LENGTH_OFFSET: usize = BASE_OFFSET_OFFSET + BASE_OFFSET_LENGTH;
 /// Length of the length.
 pub const LENGTH_LENGTH: usize = 4;
-/// Where the partition leader epoch stands.
+/// The position of the partition leader epoch.
 pub const PARTITION_LEADER_EPOCH_OFFSET: usize = LENGTH_OFFSET + LENGTH_LENGTH;
 /// Length of the partition leader epoch.
 pub const PARTITION_LEADER_EPOCH_LENGTH: usize = 4;
-/// Where the magic stands.
+/// The position of the magic.
 pub const MAGIC_OFFSET: usize = PARTITION_LEADER_EPOCH_OFFSET + PARTITION_LEADER_EPOCH_LENGTH;
 /// Length of the magic.
 pub const MAGIC_LENGTH: usize = 1;
-/// Where the CRC stands.
+/// The position of the CRC.
 pub const CRC_OFFSET: usize = MAGIC_OFFSET + MAGIC_LENGTH;
 /// Length of the CRC.
 pub const CRC_LENGTH: usize = 4;
-/// Where the attributes stand, and what the CRC covers begins.
+/// The position of the attributes; the CRC covers the bytes from there on.
 pub const ATTRIBUTES_OFFSET: usize = CRC_OFFSET + CRC_LENGTH;
 /// Length of the attributes.
 pub const ATTRIBUTES_LENGTH: usize = 2;
-/// Where the last offset delta stands.
+/// The position of the last offset delta.
 pub const LAST_OFFSET_DELTA_OFFSET: usize = ATTRIBUTES_OFFSET + ATTRIBUTES_LENGTH;
 /// Length of the last offset delta.
 pub const LAST_OFFSET_DELTA_LENGTH: usize = 4;
-/// Where the base timestamp stands.
+/// The position of the base timestamp.
 pub const BASE_TIMESTAMP_OFFSET: usize = LAST_OFFSET_DELTA_OFFSET + LAST_OFFSET_DELTA_LENGTH;
 /// Length of the base timestamp.
 pub const BASE_TIMESTAMP_LENGTH: usize = 8;
-/// Where the max timestamp stands.
+/// The position of the max timestamp.
 pub const MAX_TIMESTAMP_OFFSET: usize = BASE_TIMESTAMP_OFFSET + BASE_TIMESTAMP_LENGTH;
 /// Length of the max timestamp.
 pub const MAX_TIMESTAMP_LENGTH: usize = 8;
-/// Where the producer id stands.
+/// The position of the producer id.
 pub const PRODUCER_ID_OFFSET: usize = MAX_TIMESTAMP_OFFSET + MAX_TIMESTAMP_LENGTH;
 /// Length of the producer id.
 pub const PRODUCER_ID_LENGTH: usize = 8;
-/// Where the producer epoch stands.
+/// The position of the producer epoch.
 pub const PRODUCER_EPOCH_OFFSET: usize = PRODUCER_ID_OFFSET + PRODUCER_ID_LENGTH;
 /// Length of the producer epoch.
 pub const PRODUCER_EPOCH_LENGTH: usize = 2;
-/// Where the base sequence stands.
+/// The position of the base sequence.
 pub const BASE_SEQUENCE_OFFSET: usize = PRODUCER_EPOCH_OFFSET + PRODUCER_EPOCH_LENGTH;
 /// Length of the base sequence.
 pub const BASE_SEQUENCE_LENGTH: usize = 4;
-/// Where the number of records stands.
+/// The position of the number of records.
 pub const RECORDS_COUNT_OFFSET: usize = BASE_SEQUENCE_OFFSET + BASE_SEQUENCE_LENGTH;
 /// Length of the number of records.
 pub const RECORDS_COUNT_LENGTH: usize = 4;
