@@ -428,10 +428,7 @@ class RecordBatchBuilder:
         """Whether the batch would stay within ``write_limit`` with this many more bytes."""
 
     def set_estimated_compression_ratio(self, ratio: float) -> None:
-        """Set the ratio with which sizes are estimated; a producer derives it from earlier batches. Initially 1.
-
-        Raises ValueError if the ratio is negative or not finite.
-        """
+        """Set the ratio for estimated sizes, initially 1. Raises ValueError if it is negative or not finite."""
 
     @property
     def magic(self) -> int:
