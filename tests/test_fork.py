@@ -97,7 +97,7 @@ print("alive")
 """
 
 
-@pytest.mark.parametrize("turns", [6, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("turns", [6, pytest.param(300, marks=[pytest.mark.slow, pytest.mark.timeout(7200)])])
 def test_forks_in_the_middle_of_scans(turns: int) -> None:
     """With other threads that scan at the moment of the fork, and with ways to leave the child."""
     path = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
