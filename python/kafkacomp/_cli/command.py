@@ -171,11 +171,24 @@ def cli(context: click.Context) -> int:
 @STORAGE_OPTIONS
 @MAX_OUTPUT_SIZE
 def dump(  # noqa: PLR0917 - click hands everything over by name
-    paths: tuple[str, ...], deep: bool, payload: bool, form: str, as_json: bool, log_format: LogFormat,
-    encryption_keys: dict[str, str] | None, storage_options: dict[str, object] | None, max_output_size: int,
-    first: int | None, last: int | None, limit: int | None, key: str | None, key_regex: str | None,
-    value_contains: str | None, header: tuple[str, ...], **bounds: Any,  # noqa: ANN401 - handed on
-) -> int:  # fmt: skip
+    paths: tuple[str, ...],
+    deep: bool,
+    payload: bool,
+    form: str,
+    as_json: bool,
+    log_format: LogFormat,
+    encryption_keys: dict[str, str] | None,
+    storage_options: dict[str, object] | None,
+    max_output_size: int,
+    first: int | None,
+    last: int | None,
+    limit: int | None,
+    key: str | None,
+    key_regex: str | None,
+    value_contains: str | None,
+    header: tuple[str, ...],
+    **bounds: Any,  # noqa: ANN401 - handed on
+) -> int:
     """Show the content of segments, snapshots of the metadata log, indexes, producer snapshots and checkpoints.
 
     PATHS are files, folders or URLs. Segments that Aiven's plugin has stored are decoded, and shown after their
@@ -208,9 +221,13 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
 @tiered_options
 @MAX_OUTPUT_SIZE
 def verify(
-    paths: tuple[str, ...], threads: int | None, as_json: bool, log_format: LogFormat, max_output_size: int,
+    paths: tuple[str, ...],
+    threads: int | None,
+    as_json: bool,
+    log_format: LogFormat,
+    max_output_size: int,
     **opening: Any,  # noqa: ANN401 - the fields of SourceOptions
-) -> int:  # fmt: skip
+) -> int:
     """Check every checksum and decode every record of files or folders; compare indexes with their segments.
 
     Corruption is an error, and the exit status is 1. Anomalies that Kafka accepts but other readers may not are

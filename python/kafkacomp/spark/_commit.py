@@ -28,17 +28,8 @@ from kafkacomp import _kafkacomp
 from kafkacomp._storage.commit_state import NAME, STAGING, Pending, State, read_state, write_state
 from kafkacomp._storage.names import is_segment, partition_of
 from kafkacomp._storage.state_file import open_file, open_folder, refuse, sync_folder
+from kafkacomp.spark import _job_folder
 from kafkacomp.spark._conflicting_writers import check_untouched, lengths
-from kafkacomp.spark._job_folder import (
-    check_folder,
-    decided_job,
-    exists,
-    is_abandoned,
-    is_folder,
-    locked,
-    remove,
-    remove_dead,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -108,7 +99,7 @@ def recover(target: Path) -> None:
     Raises:
         OSError: EEXIST: another writer has changed the logs since.
     """
-    with locked(target):
+    with _job_folder.locked(target):
         _recover(target)
 
 
@@ -140,12 +131,12 @@ def commit(
         CorruptRecordError: a log to append to is corrupt at its end.
         OSError: the operating system reports an error. Either nothing is published, or :func:`recover` can finish it.
     """
-    with locked(target):
+    with _job_folder.locked(target):
         state = _recover(target, own=staging)
         if batch is not None and state.batches.get(batch[0], -1) >= batch[1]:
             _remove_all(target, staging)
             return False
-        check_folder(staging)
+        _job_folder.check_folder(staging)
         logs = _logs(target)
         out = staging / "out"
         shutil.rmtree(out, ignore_errors=True)
@@ -159,7 +150,7 @@ def commit(
             if os.path.lexists(target / name):
                 if not (target / name).is_dir():
                     raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(target / name))
-                check_folder(target / name)
+                _job_folder.check_folder(target / name)
 
         def assemble(name: str) -> None:
             known_id = _topic_id(target / name) if name in logs else None
@@ -190,7 +181,7 @@ def discard(target: Path, staging: Path) -> None:
     """Remove the files that a job has staged, unless its write is decided."""
     if not target.is_dir():
         return
-    with locked(target):
+    with _job_folder.locked(target):
         pending = read_state(target).pending
         _remove_all(target, staging, but=pending.staging if pending is not None else None)
 
@@ -204,9 +195,9 @@ def _recover(target: Path, own: Path | None = None) -> State:
         if own is not None and _owner(folder) == _owner(own):
             return False
         # A job whose commit has begun and that does not hold the lock is dead.
-        return (folder / "out").is_dir() or is_abandoned(folder)
+        return (folder / "out").is_dir() or _job_folder.is_abandoned(folder)
 
-    remove_dead(target, STAGING, is_dead)
+    _job_folder.remove_dead(target, STAGING, is_dead)
     return state
 
 
@@ -219,13 +210,13 @@ def _remove_all(target: Path, staging: Path, but: str | None = None) -> None:
     """Remove the folders of a job's owner."""
     for folder in target.iterdir():
         if STAGING.fullmatch(folder.name) and _owner(folder) == _owner(staging) and folder.name != but:
-            remove(folder)
+            _job_folder.remove(folder)
 
 
 def _finish(target: Path, state: State, pending: Pending) -> State:
     """Move all files of a decided write to their places, except those that were moved before."""
     staging = target / pending.staging
-    with decided_job(target, staging, NAME) as (root, job):
+    with _job_folder.decided_job(target, staging, NAME) as (root, job):
         check_untouched(target, pending)
         _remove_logs(target, pending.removed, root, staging / "old", job)
         with open_folder(staging / "out", job) as out:
@@ -233,7 +224,7 @@ def _finish(target: Path, state: State, pending: Pending) -> State:
                 _place(staging / "out" / name, out, target / name, root)
     finished = replace(state, generation=state.generation + 1, pending=None)
     write_state(target, finished)
-    remove(staging)
+    _job_folder.remove(staging)
     return finished
 
 
@@ -246,8 +237,8 @@ def _remove_logs(target: Path, names: list[str], root: int, old: Path, job: int)
     with open_folder(old, job) as removed:
         for name in names:
             # If the old folder has been moved, the folder of this name in the target is the new one.
-            if not exists(name, removed) and exists(name, root):
-                if not is_folder(name, root) or not _is_log(target / name):
+            if not _job_folder.exists(name, removed) and _job_folder.exists(name, root):
+                if not _job_folder.is_folder(name, root) or not _is_log(target / name):
                     refuse(target / name, "not a partition's folder")
                 os.rename(name, name, src_dir_fd=root, dst_dir_fd=removed)
 
@@ -255,14 +246,14 @@ def _remove_logs(target: Path, names: list[str], root: int, old: Path, job: int)
 def _place(source: Path, out: int, folder: Path, root: int) -> None:
     """Move a folder, or its files into the existing folder: the segments last, in offset order."""
     name = source.name
-    if not exists(name, out):
+    if not _job_folder.exists(name, out):
         return
     with open_folder(source, out) as new:
         files = os.listdir(new)  # noqa: PTH208 - of a descriptor
         for file in files:
             if not stat.S_ISREG(os.stat(file, dir_fd=new, follow_symlinks=False).st_mode):
                 refuse(source / file, "not a regular file")
-        if not exists(name, root):
+        if not _job_folder.exists(name, root):
             os.rename(name, name, src_dir_fd=out, dst_dir_fd=root)
             return
         with open_folder(folder, root) as log:
@@ -277,7 +268,7 @@ def _logs(target: Path) -> list[str]:
     found = []
     for folder in target.iterdir():
         if partition_of(folder.name) is not None and folder.is_dir():
-            check_folder(folder)
+            _job_folder.check_folder(folder)
             if _is_log(folder):
                 found.append(folder.name)
     return sorted(found)

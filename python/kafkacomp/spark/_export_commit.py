@@ -37,16 +37,7 @@ from kafkacomp._storage.state_file import (
     shown,
     sync_folder,
 )
-from kafkacomp.spark._job_folder import (
-    check_folder,
-    decided_job,
-    exists,
-    is_abandoned,
-    is_folder,
-    locked,
-    remove,
-    remove_dead,
-)
+from kafkacomp.spark import _job_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -113,7 +104,7 @@ def recover(target: Path) -> None:
     Raises:
         OSError: the operating system reports an error, or a file was not written by this library.
     """
-    with locked(target):
+    with _job_folder.locked(target):
         _recover(target)
 
 
@@ -137,10 +128,10 @@ def commit(
         OSError: as in :func:`check_target`; the operating system reports an error; or files of a task are missing.
             Either nothing is published, or :func:`recover` can finish it.
     """
-    with locked(target):
+    with _job_folder.locked(target):
         state = _recover(target, own=staging.name)
         removed = _check_content(target, save_mode, partition_by)
-        check_folder(staging)
+        _job_folder.check_folder(staging)
         for attempt, written in attempts.items():
             _check_attempt(staging / attempt, written)
         sync_folder(staging)
@@ -152,10 +143,10 @@ def commit(
 
 def discard(target: Path, staging: Path) -> None:
     """Remove the files that a job has staged, unless its export is decided."""
-    with contextlib.suppress(FileNotFoundError), locked(target):
+    with contextlib.suppress(FileNotFoundError), _job_folder.locked(target):
         pending = _read_state(target).pending
         if pending is None or pending.staging != staging.name:
-            remove(staging)
+            _job_folder.remove(staging)
 
 
 # ------------------------------------------------------------------------------------- the target
@@ -264,33 +255,33 @@ def _recover(target: Path, own: str | None = None) -> State:
     state = _read_state(target)
     if state.pending is not None:
         state = _finish(target, state, state.pending)
-    remove_dead(target, _STAGING, lambda folder: folder.name != own and is_abandoned(folder))
+    _job_folder.remove_dead(target, _STAGING, lambda folder: folder.name != own and _job_folder.is_abandoned(folder))
     return state
 
 
 def _finish(target: Path, state: State, pending: Pending) -> State:
     """Move all files of a decided export to their places, except those that were moved before."""
     staging = target / pending.staging
-    with decided_job(target, staging, NAME) as (root, job):
+    with _job_folder.decided_job(target, staging, NAME) as (root, job):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(_SUCCESS, dir_fd=root)
         for path in pending.removed:
             _unlink(target, path.split("/"), root)
         for attempt in pending.attempts:
-            if exists(attempt, job):
+            if _job_folder.exists(attempt, job):
                 with open_folder(staging / attempt, job) as source:
                     _place(staging / attempt, source, target, root)
     os.close(open_file(target / _SUCCESS, None, os.O_WRONLY | os.O_CREAT))
     finished = State(state.generation + 1)
     _write_state(target, finished)
-    remove(staging)
+    _job_folder.remove(staging)
     return finished
 
 
 def _unlink(folder: Path, names: list[str], within: int) -> None:
     """Remove a file, given by the names of its folders and its own, and the folders that this leaves empty."""
     name, *rest = names
-    if not exists(name, within):
+    if not _job_folder.exists(name, within):
         return
     if rest:
         with open_folder(folder / name, within) as inner:
@@ -306,7 +297,7 @@ def _unlink(folder: Path, names: list[str], within: int) -> None:
 def _place(source: Path, staged: int, target: Path, within: int) -> None:
     """Move the staged files in a folder, and in the folders in it, to the same place in the target."""
     for name in sorted(os.listdir(staged)):
-        if is_folder(name, staged):
+        if _job_folder.is_folder(name, staged):
             if "=" not in name:
                 refuse(source / name, "not a partition folder")
             with contextlib.suppress(FileExistsError):
@@ -318,7 +309,7 @@ def _place(source: Path, staged: int, target: Path, within: int) -> None:
         is_file = stat.S_ISREG(os.stat(name, dir_fd=staged, follow_symlinks=False).st_mode)
         if not is_file or placed == name or not _is_data_file(placed):
             refuse(source / name, "not a file of an export")
-        if exists(placed, within):
+        if _job_folder.exists(placed, within):
             raise FileExistsError(errno.EEXIST, "a file of a decided export cannot replace it", str(target / placed))
         os.rename(name, placed, src_dir_fd=staged, dst_dir_fd=within)
     os.fsync(within)
