@@ -2,7 +2,7 @@
 
 Segments overlap in tiered storage after a change of leader, in copied folders and after an interrupted compaction. A
 scan of all of them delivers each offset once and fails where they disagree; a task that reads only one of them could do
-neither. The end of a segment is known from its index and the headers after the last index entry.
+neither. How far a segment reaches is known from its index and the headers after the last index entry.
 """
 
 from __future__ import annotations
@@ -25,12 +25,10 @@ _LOGGER = logging.getLogger("kafkacomp")
 
 #: Concurrent requests for the ends of segments in remote storage.
 _REQUESTS = 16
-#: The greatest difference between an offset and the base offset of its segment that index files can store.
-_MAX_RELATIVE_OFFSET = 2**31 - 1
 
 #: Segments in order, each with the base offset of the next one.
 SegmentsWithNext: TypeAlias = "list[tuple[Segment, int | None]]"
-#: Known end offsets, by the name and size of the segment.
+#: The known offsets up to which segments reach, by the name and size of the segment.
 Ends: TypeAlias = "dict[tuple[str, int], int | None]"
 
 
@@ -66,7 +64,7 @@ def runs(segments: SegmentsWithNext, log_format: str, known: Ends | None = None)
     Args:
         segments: The segments that are read.
         log_format: As the option ``logFormat``.
-        known: The known end offsets, to which this call adds.
+        known: What is known of how far segments reach, to which this call adds.
 
     Raises:
         FileNotFoundError: a segment was deleted.
@@ -86,10 +84,8 @@ def runs(segments: SegmentsWithNext, log_format: str, known: Ends | None = None)
             found[-1].segments.append((segment, next_base))
         else:
             found.append(Run([(segment, next_base)], reach))
-        if end is not None and base is not None:
-            # A greater difference cannot occur in a valid segment.
-            likely = end if end - base <= _MAX_RELATIVE_OFFSET else next_base
-            reach = max((each for each in (reach, likely) if each is not None), default=None)
+        if end is not None:
+            reach = max(end, end if reach is None else reach)
     return found
 
 
@@ -120,7 +116,7 @@ def _ends(segments: list[Segment], log_format: str, known: Ends) -> list[int | N
     def ask(segment: Segment) -> int | None:
         if segment.base_offset is None:
             return None  # a captured record set, whose offsets need not increase
-        return _asked(_kafkacomp.end_offset, segment, log_format)
+        return _asked(_kafkacomp.reach, segment, log_format)
 
     if len(unknown) > 1 and any(not isinstance(each.source, str) for each in unknown):
         with ThreadPoolExecutor(_REQUESTS) as pool:

@@ -18,6 +18,9 @@ use crate::log_format::log_format_of;
 use crate::options::{OnError, Partition, ScanOptions, Segment};
 use crate::report::ScanError;
 
+/// The greatest difference between an offset and the base offset of its segment that index files can store.
+const MAX_RELATIVE_OFFSET: i64 = i32::MAX as i64;
+
 /// The offset of the first record of `partition` whose timestamp is at least `timestamp` ms; `None` if there is none,
 /// or the format has no timestamps.
 ///
@@ -58,6 +61,39 @@ pub fn end_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64
                     .next_intact(source.as_ref(), walk.position())
                     .map_err(|error| ScanError::chunk(&segment.name, error))?;
                 return Ok(end.filter(|_| next >= length));
+            }
+        }
+    }
+}
+
+/// The offset after the greatest one among the batches of `segment` from the last entry of its index on, also behind corruption.
+/// That of [`end_offset`] in an intact segment; a greater one if the last batch is out of place. Offsets that no segment with this
+/// base offset can have do not count.
+///
+/// # Errors
+/// An I/O error, or a log format that cannot be determined.
+pub fn reach(segment: &Segment, options: &ScanOptions) -> Result<i64, ScanError> {
+    let Opened { source, length, log_format } = open(segment, options)?;
+    let base_offset = segment.base_offset_or_zero();
+    if log_format == LogFormat::MessageSet {
+        return Ok(base_offset.saturating_add_unsigned(length));
+    }
+    let start =
+        Start { segment, source: source.as_ref(), length, begin: 0, warn: &drop }.position(i64::MAX, options)?;
+    let mut walk = HeaderWalk::new(source.as_ref(), start, length);
+    let mut reach = base_offset;
+    let most = base_offset.saturating_add(MAX_RELATIVE_OFFSET);
+    loop {
+        match walk.next_batch().map_err(|error| ScanError::chunk(&segment.name, error))? {
+            Hop::Batch(header) if header.last_offset <= most => reach = reach.max(header.last_offset.saturating_add(1)),
+            Hop::Batch(_) => {}
+            Hop::End => return Ok(reach),
+            // A batch is truncated, too, if its length is wrong.
+            Hop::Truncated | Hop::Corrupt(_) => {
+                let next = <Resync>::new(walk.position(), length)
+                    .next_intact(source.as_ref(), walk.position())
+                    .map_err(|error| ScanError::chunk(&segment.name, error))?;
+                walk = HeaderWalk::new(source.as_ref(), next, length);
             }
         }
     }

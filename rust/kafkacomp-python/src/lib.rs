@@ -130,6 +130,7 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(write::write_log, m)?)?;
     m.add_function(wrap_pyfunction!(plan::split_segment, m)?)?;
     m.add_function(wrap_pyfunction!(plan::end_offset, m)?)?;
+    m.add_function(wrap_pyfunction!(plan::reach, m)?)?;
     m.add_function(wrap_pyfunction!(plan::start_offset, m)?)?;
     m.add_function(wrap_pyfunction!(naming::misnamed_segments, m)?)?;
     m.add_function(wrap_pyfunction!(plan::is_message_set, m)?)?;
