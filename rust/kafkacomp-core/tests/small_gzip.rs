@@ -5,19 +5,17 @@
 
 mod common;
 
-use common::{ROOMY, as_record_set, by_specification, one_shot};
+use common::{ROOMY, as_record_set, by_specification, encode, one_shot};
 use flate2::bufread::GzDecoder;
 use kafkacomp_core::CompressionType;
 use libdeflater::{CompressionLvl, Compressor};
 use proptest::prelude::*;
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 
 const HEADER: usize = 10;
 
 fn by_zlib(plain: &[u8], level: u32) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(level));
-    encoder.write_all(plain).unwrap();
-    encoder.finish().unwrap()
+    encode::gzip(plain, level, 0)
 }
 
 fn by_libdeflate(plain: &[u8], level: i32) -> Vec<u8> {

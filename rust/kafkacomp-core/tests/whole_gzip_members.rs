@@ -5,19 +5,17 @@
 
 mod common;
 
-use common::{ROOMY, by_specification, one_shot};
+use common::{ROOMY, by_specification, encode, one_shot};
 use flate2::bufread::MultiGzDecoder;
 use kafkacomp_core::CompressionType;
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 
 /// More bytes than the decoder of small members takes.
 const SIZE: usize = 3000;
 const TRAILER: usize = 8;
 
 fn member(plain: &[u8], level: u32) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(level));
-    encoder.write_all(plain).unwrap();
-    encoder.finish().unwrap()
+    encode::gzip(plain, level, 0)
 }
 
 /// `SIZE` bytes that begin with `first`.
