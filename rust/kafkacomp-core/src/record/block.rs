@@ -1,6 +1,7 @@
 //! Several records of a batch of magic 2, field by field, for building columns: arrays of numbers that a vectorized loop can
 //! convert, and keys and values as spans of the payload.
 
+use super::common_record::CommonRecord;
 use crate::varint::zig_zag;
 
 /// The most records of a block: small enough for the first-level cache.
@@ -118,18 +119,6 @@ impl Spans {
     }
 }
 
-/// A record as it is read, with zig-zag encoded numbers. A negative length means null.
-pub(super) struct EncodedRecord {
-    pub(super) offset_delta: u32,
-    pub(super) timestamp_delta: u32,
-    /// Where the key begins in the payload.
-    pub(super) key_start: u32,
-    pub(super) key_length: u32,
-    /// Where the value begins in the payload.
-    pub(super) value_start: u32,
-    pub(super) value_length: u32,
-}
-
 /// The fields of consecutive records without headers; see the module. [`V2Records::fill`](super::v2::V2Records::fill) replaces
 /// them by those of the next records.
 #[derive(Debug)]
@@ -178,16 +167,21 @@ impl RecordBlock {
         &self.values
     }
 
-    /// Replaces the records by at most `most` new ones, as long as `next` returns one. Their lengths have at most 20 bits.
+    /// Replaces the records by at most `most` records from the front of `rest`, up to the first that is no [`CommonRecord`].
+    /// `rest` is the end of `payload`; returns what is left of it.
     #[inline]
-    pub(super) fn fill(&mut self, most: usize, mut next: impl FnMut() -> Option<EncodedRecord>) {
+    pub(super) fn fill<'a>(&mut self, most: usize, payload: &[u8], mut rest: &'a [u8]) -> &'a [u8] {
         let (mut count, most) = (0_usize, most.min(BLOCK_RECORDS));
+        // The payload of a batch has fewer than 2^31 bytes.
+        let mut start = payload.len().wrapping_sub(rest.len()) as u32;
         while count < most {
-            let Some(record) = next() else { break };
+            let Some(record) = CommonRecord::read(rest) else { break };
             self.offset_deltas[count] = record.offset_delta as i32;
             self.timestamp_deltas[count] = record.timestamp_delta as i32;
-            self.keys.set(count, record.key_start, record.key_length);
-            self.values.set(count, record.value_start, record.value_length);
+            self.keys.set(count, start.wrapping_add(record.key_start as u32), record.key_length);
+            self.values.set(count, start.wrapping_add(record.value_start as u32), record.value_length);
+            start = start.wrapping_add(record.size as u32);
+            rest = record.rest;
             count = count.wrapping_add(1);
         }
         self.keys.decode(count);
@@ -197,5 +191,6 @@ impl RecordBlock {
                 *delta = zig_zag(*delta as u32);
             }
         }
+        rest
     }
 }

@@ -9,6 +9,7 @@ pub mod block;
 mod build_fault;
 pub mod builder;
 pub mod codec_conformance;
+mod common_record;
 pub mod control;
 mod control_fault;
 pub mod convert;
@@ -30,6 +31,7 @@ pub mod record;
 pub mod singles;
 pub mod v0_v1;
 pub mod v2;
+mod v2_progress;
 
 pub use attributes::TimestampType;
 pub use batch::{BatchHead, RecordBatch};

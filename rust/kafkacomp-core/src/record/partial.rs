@@ -4,12 +4,11 @@
 //! Kafka skips the fields by their lengths and ignores the length of the record, so it accepts batches that no consumer can read.
 //! Nor does it compare the number of headers with the remaining bytes.
 
-use super::attributes::TimestampType;
 use super::batch::RecordBatch;
-use super::decode_fault::{DecodeFault, Failed};
-use super::error::{Error, Result};
-use super::fault::RecordFault;
-use super::v2::usual_record;
+use super::common_record::CommonRecord;
+use super::decode_fault::DecodeFault;
+use super::error::Result;
+use super::v2_progress::V2Progress;
 use crate::compress::CodecError;
 use crate::varint::{VarintError, size_of_varint, take_varint, take_varlong, zig_zag};
 
@@ -37,13 +36,7 @@ impl PartialRecord {
 #[derive(Debug)]
 pub struct PartialRecords<'a> {
     rest: &'a [u8],
-    position: u64,
-    base_offset: i64,
-    base_timestamp: i64,
-    log_append_time: Option<i64>,
-    count: i32,
-    read: i32,
-    codec_error: Option<CodecError>,
+    progress: V2Progress,
 }
 
 impl<'a> PartialRecords<'a> {
@@ -55,20 +48,7 @@ impl<'a> PartialRecords<'a> {
         payload: &'a [u8],
         codec_error: Option<CodecError>,
     ) -> Result<Self> {
-        if count < 0 {
-            return Err(Error::Invalid { position: batch.position(), fault: RecordFault::NegativeCount { count } });
-        }
-        let append_time = batch.timestamp_type() == TimestampType::LogAppendTime;
-        Ok(Self {
-            rest: payload,
-            position: batch.position(),
-            base_offset: batch.offset_field(),
-            base_timestamp: batch.base_timestamp(),
-            log_append_time: append_time.then(|| batch.max_timestamp()),
-            count,
-            read: 0,
-            codec_error,
-        })
+        Ok(Self { rest: payload, progress: V2Progress::new(batch, count, true, codec_error)? })
     }
 
     /// Reads the next record into `record`; `Ok(false)` at the end.
@@ -77,43 +57,37 @@ impl<'a> PartialRecords<'a> {
     /// As Kafka's iterator. No records follow an error.
     #[inline]
     pub fn advance(&mut self, record: &mut PartialRecord) -> Result<bool> {
-        if self.read >= self.count {
+        if self.progress.remaining() <= 0 {
             return Ok(false);
         }
-        if self.usual_record(record).is_none()
-            && let Err(stop) = self.any_record(record)
+        if self.read_common_record(record).is_none()
+            && let Err(fault) = self.read_record(record)
         {
-            return Err(self.fail(stop));
+            return Err(self.progress.fail(fault, self.rest));
         }
-        self.read = self.read.wrapping_add(1);
-        if self.read == self.count && (!self.rest.is_empty() || self.codec_error.is_some()) {
-            return Err(self.fail(DecodeFault::NotTheEnd));
-        }
-        Ok(true)
+        self.progress.count_record(self.rest).map(|()| true)
     }
 
-    /// Reads a record without headers and with short numbers whose fields fill its size, as [`usual_record`] does. `None` for any
-    /// other record, with only `record` changed.
+    /// Reads a [`CommonRecord`]. `None` for any other record, with only `record` changed.
     #[inline]
-    fn usual_record(&mut self, record: &mut PartialRecord) -> Option<()> {
-        let mut rest = self.rest;
-        let usual = usual_record(rest)?;
-        record.size_in_bytes = size_in_bytes(take_varint(&mut rest).ok()?);
-        (record.key_size, record.value_size) = (zig_zag(usual.key_size), zig_zag(usual.value_size));
-        self.rest = usual.behind;
-        self.place(record, i64::from(zig_zag(usual.timestamp_delta)), zig_zag(usual.offset_delta));
+    fn read_common_record(&mut self, record: &mut PartialRecord) -> Option<()> {
+        let common = CommonRecord::read(self.rest)?;
+        record.size_in_bytes = declared_size(self.rest).ok()?;
+        (record.key_size, record.value_size) = (zig_zag(common.key_length), zig_zag(common.value_length));
+        self.rest = common.rest;
+        self.place(record, i64::from(zig_zag(common.timestamp_delta)), zig_zag(common.offset_delta));
         Some(())
     }
 
     #[inline]
     fn place(&self, record: &mut PartialRecord, timestamp_delta: i64, offset_delta: i32) {
-        record.offset = self.base_offset.wrapping_add(i64::from(offset_delta));
-        record.timestamp = self.log_append_time.unwrap_or_else(|| self.base_timestamp.wrapping_add(timestamp_delta));
+        (record.offset, record.timestamp) = self.progress.place(timestamp_delta, offset_delta);
     }
 
     #[inline(never)]
-    fn any_record(&mut self, record: &mut PartialRecord) -> std::result::Result<(), DecodeFault> {
-        record.size_in_bytes = size_in_bytes(take_varint(&mut self.rest).map_err(DecodeFault::Size)?);
+    fn read_record(&mut self, record: &mut PartialRecord) -> std::result::Result<(), DecodeFault> {
+        record.size_in_bytes = declared_size(self.rest).map_err(DecodeFault::Size)?;
+        take_varint(&mut self.rest).map_err(DecodeFault::Size)?;
         let (_, fields) = self.rest.split_first().ok_or(DecodeFault::Size(VarintError::End))?;
         self.rest = fields;
         let timestamp_delta = take_varlong(&mut self.rest).map_err(DecodeFault::Size)?;
@@ -147,21 +121,16 @@ impl<'a> PartialRecords<'a> {
         }
         Ok(size)
     }
-
-    /// Ends the iteration with the error of a failure.
-    #[cold]
-    fn fail(&mut self, reason: DecodeFault) -> Error {
-        let Self { position, count, read: index, .. } = *self;
-        let failed = Failed { position, is_compressed: true, count, index, available: self.rest.len() };
-        self.read = self.count;
-        reason.into_error(failed, &mut self.codec_error)
-    }
 }
 
-/// The size of a record with its size field, in the length that Kafka would write.
+/// The declared size of the first record of `payload` with its length field, in the length that Kafka would write.
+///
+/// # Errors
+/// The length is not a varint.
 #[inline]
-fn size_in_bytes(size: i32) -> i32 {
-    size.wrapping_add(size_of_varint(size) as i32)
+pub fn declared_size(mut payload: &[u8]) -> std::result::Result<i32, VarintError> {
+    let length = take_varint(&mut payload)?;
+    Ok(length.wrapping_add(size_of_varint(length) as i32))
 }
 
 #[cfg(test)]

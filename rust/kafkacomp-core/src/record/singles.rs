@@ -5,8 +5,9 @@ use super::attributes::TimestampType;
 use super::batch::{Format, RecordBatch};
 use super::batches::Batches;
 use super::block::{BLOCK_RECORDS, Spans};
+use super::common_record::CommonRecord;
 use super::layout::v2::RECORDS_COUNT_OFFSET;
-use super::v2::{record_sequence, usual_record};
+use super::v2::record_sequence;
 use crate::varint::zig_zag;
 
 /// Which batches are read.
@@ -113,7 +114,7 @@ impl SingleRecords {
                 break;
             }
             let body = fields.body();
-            let Some(record) = usual_record(body).filter(|record| record.behind.is_empty()) else { break };
+            let Some(record) = CommonRecord::read(body).filter(|record| record.rest.is_empty()) else { break };
             let start = data.len().wrapping_sub(rest.len()).wrapping_sub(body.len()) as u32;
             let offset_delta = zig_zag(record.offset_delta);
             self.timestamp_type = timestamp_type;
@@ -123,8 +124,8 @@ impl SingleRecords {
                 _ => batch.base_timestamp().wrapping_add(i64::from(zig_zag(record.timestamp_delta))),
             };
             self.sequences[count] = record_sequence(batch.base_sequence(), offset_delta);
-            self.keys.set(count, start.wrapping_add(record.key_at as u32), record.key_size);
-            self.values.set(count, start.wrapping_add(record.value_at as u32), record.value_size);
+            self.keys.set(count, start.wrapping_add(record.key_start as u32), record.key_length);
+            self.values.set(count, start.wrapping_add(record.value_start as u32), record.value_length);
             batches.skip_to(&batch, rest);
             (last, left) = (Some(batch), less);
             count = count.wrapping_add(1);

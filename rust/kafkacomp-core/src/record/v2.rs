@@ -16,12 +16,13 @@
 
 use super::attributes::TimestampType;
 use super::batch::{Format, NO_SEQUENCE, RecordBatch, increment_sequence};
-use super::block::{EncodedRecord, RecordBlock};
-use super::decode_fault::{DecodeFault, Failed};
-use super::error::{Error, Result};
-use super::fault::RecordFault;
-use super::layout::v2::{ATTRIBUTES_BITS, RECORDS_COUNT_OFFSET};
+use super::block::RecordBlock;
+use super::common_record::{CommonRecord, is_negative};
+use super::decode_fault::DecodeFault;
+use super::error::Result;
+use super::layout::v2::RECORDS_COUNT_OFFSET;
 use super::record::{Headers, Record};
+use super::v2_progress::V2Progress;
 use crate::compress::CodecError;
 use crate::varint::{VarintError, take_varint, take_varlong, zig_zag};
 
@@ -30,16 +31,9 @@ use crate::varint::{VarintError, take_varint, take_varlong, zig_zag};
 pub struct V2Records<'a> {
     payload: &'a [u8],
     rest: &'a [u8],
-    position: u64,
-    base_offset: i64,
-    base_timestamp: i64,
-    log_append_time: Option<i64>,
+    progress: V2Progress,
     timestamp_type: TimestampType,
     base_sequence: i32,
-    count: i32,
-    read: i32,
-    compressed: bool,
-    codec_error: Option<CodecError>,
 }
 
 impl<'a> V2Records<'a> {
@@ -50,66 +44,30 @@ impl<'a> V2Records<'a> {
         batch: &RecordBatch<'_>,
         count: i32,
         payload: &'a [u8],
-        compressed: bool,
+        is_compressed: bool,
         codec_error: Option<CodecError>,
     ) -> Result<Self> {
-        if count < 0 {
-            return Err(Error::Invalid { position: batch.position(), fault: RecordFault::NegativeCount { count } });
-        }
-        Ok(Self::over(batch, payload, count, compressed, codec_error))
+        Ok(Self::over(batch, payload, V2Progress::new(batch, count, is_compressed, codec_error)?))
     }
 
     #[inline]
-    fn over(
-        batch: &RecordBatch<'_>,
-        payload: &'a [u8],
-        count: i32,
-        compressed: bool,
-        codec_error: Option<CodecError>,
-    ) -> Self {
-        let timestamp_type = batch.timestamp_type();
-        Self {
-            payload,
-            rest: payload,
-            position: batch.position(),
-            base_offset: batch.offset_field(),
-            base_timestamp: batch.base_timestamp(),
-            log_append_time: (timestamp_type == TimestampType::LogAppendTime).then(|| batch.max_timestamp()),
-            timestamp_type,
-            base_sequence: batch.base_sequence(),
-            count,
-            read: 0,
-            compressed,
-            codec_error,
-        }
+    fn over(batch: &RecordBatch<'_>, payload: &'a [u8], progress: V2Progress) -> Self {
+        let (timestamp_type, base_sequence) = (batch.timestamp_type(), batch.base_sequence());
+        Self { payload, rest: payload, progress, timestamp_type, base_sequence }
     }
 
     /// Over the records of an uncompressed `batch`; `None` if their number is negative.
     #[inline]
     pub(super) fn plain(batch: &RecordBatch<'a>) -> Option<Self> {
         let Format::V2(fields) = batch.format() else { return None };
-        let count = fields.i32::<RECORDS_COUNT_OFFSET>();
-        (count >= 0).then(|| Self::over(batch, fields.body(), count, false, None))
+        let progress = V2Progress::of(batch, fields.i32::<RECORDS_COUNT_OFFSET>(), false, None)?;
+        Some(Self::over(batch, fields.body(), progress))
     }
 
     /// The same iteration over other bytes, of which `rest` are not read yet.
     pub(super) fn over_bytes<'b>(self, payload: &'b [u8], rest: &'b [u8]) -> V2Records<'b> {
-        let Self { position, base_offset, base_timestamp, log_append_time, timestamp_type, .. } = self;
-        let Self { base_sequence, count, read, compressed, codec_error, .. } = self;
-        V2Records {
-            payload,
-            rest,
-            position,
-            base_offset,
-            base_timestamp,
-            log_append_time,
-            timestamp_type,
-            base_sequence,
-            count,
-            read,
-            compressed,
-            codec_error,
-        }
+        let Self { progress, timestamp_type, base_sequence, .. } = self;
+        V2Records { payload, rest, progress, timestamp_type, base_sequence }
     }
 
     /// The payload after the last record that was read.
@@ -120,7 +78,7 @@ impl<'a> V2Records<'a> {
     /// The number of records not read yet, according to the header of the batch.
     #[inline]
     pub fn remaining(&self) -> i32 {
-        self.count.wrapping_sub(self.read)
+        self.progress.remaining()
     }
 
     /// Reads the next record into `record`; `Ok(false)` at the end. It does the same as [`Iterator::next`] without moving a
@@ -130,35 +88,30 @@ impl<'a> V2Records<'a> {
     /// As Kafka's iterator. No records follow an error.
     #[inline]
     pub fn advance(&mut self, record: &mut Record<'a>) -> Result<bool> {
-        if self.read >= self.count {
+        if self.progress.remaining() <= 0 {
             return Ok(false);
         }
-        if self.read_usual_record(record).is_none()
-            && let Err(stop) = self.read_record(record)
+        if self.read_common_record(record).is_none()
+            && let Err(fault) = self.read_record(record)
         {
-            return Err(self.fail(stop));
+            return Err(self.progress.fail(fault, self.rest));
         }
-        self.read = self.read.wrapping_add(1);
-        if self.read == self.count && (!self.rest.is_empty() || self.codec_error.is_some()) {
-            return Err(self.fail(DecodeFault::NotTheEnd));
-        }
-        Ok(true)
+        self.progress.count_record(self.rest).map(|()| true)
     }
 
-    /// The record of a batch of one, if it has no headers and short numbers. `None` for any other batch, of which nothing is
-    /// read then. [`advance`](Self::advance) does the same in a loop, which costs such batches as much as their record.
+    /// The record of a batch of one, if it is a [`CommonRecord`]. `None` for any other batch, of which nothing is read then. [`advance`](Self::advance) does the same in a loop, which costs such batches as much as their record.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "batches of one record; one caller")]
     pub fn take_single(&mut self) -> Option<Record<'a>> {
-        if self.count != 1 || self.read != 0 || self.codec_error.is_some() {
+        if !self.progress.is_before_single() {
             return None;
         }
         let (mut record, before) = (Record::EMPTY, self.rest);
-        if self.read_usual_record(&mut record).is_none() || !self.rest.is_empty() {
+        if self.read_common_record(&mut record).is_none() || !self.rest.is_empty() {
             self.rest = before;
             return None;
         }
-        self.read = 1;
+        self.progress.skip(1);
         Some(record)
     }
 
@@ -169,17 +122,17 @@ impl<'a> V2Records<'a> {
 
     /// The offset that the offset deltas of a [`RecordBlock`] are relative to.
     pub fn base_offset(&self) -> i64 {
-        self.base_offset
+        self.progress.base_offset()
     }
 
     /// The timestamp that the timestamp deltas of a [`RecordBlock`] are relative to. With LogAppendTime the deltas are ignored.
     pub fn base_timestamp(&self) -> i64 {
-        self.base_timestamp
+        self.progress.base_timestamp()
     }
 
     /// The timestamp type of all records and, with LogAppendTime, their timestamp.
     pub fn timestamp_type(&self) -> (TimestampType, Option<i64>) {
-        (self.timestamp_type, self.log_append_time)
+        (self.timestamp_type, self.progress.log_append_time())
     }
 
     /// The sequence of the record at `offset_delta`.
@@ -188,54 +141,35 @@ impl<'a> V2Records<'a> {
         record_sequence(self.base_sequence, offset_delta)
     }
 
-    /// Reads at most `most` records into `block`. It stops before the first record with headers or long numbers and before the
-    /// last record of the batch, which [`advance`](Self::advance) must read: an empty block does not mean the end.
+    /// Reads at most `most` records into `block`. It stops before the first record that is no [`CommonRecord`] and before the last
+    /// record of the batch, which [`advance`](Self::advance) must read: an empty block does not mean the end.
     pub fn fill(&mut self, block: &mut RecordBlock, most: usize) {
         let left = self.remaining().saturating_sub(1).max(0) as usize;
-        let mut rest = self.rest;
-        // The payload of a batch has fewer than 2^31 bytes.
-        let mut start = self.payload.len().wrapping_sub(rest.len()) as u32;
-        block.fill(left.min(most), || {
-            let usual = usual_record(rest)?;
-            let record = EncodedRecord {
-                offset_delta: usual.offset_delta,
-                timestamp_delta: usual.timestamp_delta,
-                key_start: start.wrapping_add(usual.key_at as u32),
-                key_length: usual.key_size,
-                value_start: start.wrapping_add(usual.value_at as u32),
-                value_length: usual.value_size,
-            };
-            start = start.wrapping_add(usual.size as u32);
-            rest = usual.behind;
-            Some(record)
-        });
-        self.rest = rest;
-        self.read = self.read.wrapping_add(block.len() as i32);
+        self.rest = block.fill(left.min(most), self.payload, self.rest);
+        self.progress.skip(block.len() as i32);
     }
 
-    /// Reads a record without headers and with short numbers. `None` for any other record and for a corrupt one, with only
-    /// `record` changed: [`read_record`](Self::read_record) reads these.
+    /// Reads a [`CommonRecord`]. `None` for any other record and for a corrupt one, with only `record` changed:
+    /// [`read_record`](Self::read_record) reads these.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the record stays in registers; two callers")]
-    fn read_usual_record(&mut self, record: &mut Record<'a>) -> Option<()> {
-        let rest = self.rest;
-        let usual = usual_record(rest)?;
-        let nullable = |at: usize, folded: u32| {
-            if is_negative(folded) { None } else { rest.get(at..)?.get(..(folded / 2) as usize) }
-        };
-        record.key = nullable(usual.key_at, usual.key_size);
-        record.value = nullable(usual.value_at, usual.value_size);
+    fn read_common_record(&mut self, record: &mut Record<'a>) -> Option<()> {
+        let data = self.rest;
+        let common = CommonRecord::read(data)?;
+        let nullable =
+            |start: usize, length: u32| (!is_negative(length)).then(|| &data[start..][..(length / 2) as usize]);
+        record.key = nullable(common.key_start, common.key_length);
+        record.value = nullable(common.value_start, common.value_length);
         record.headers = Headers::EMPTY;
-        self.rest = usual.behind;
-        self.place(record, i64::from(zig_zag(usual.timestamp_delta)), zig_zag(usual.offset_delta));
+        self.rest = common.rest;
+        self.place(record, i64::from(zig_zag(common.timestamp_delta)), zig_zag(common.offset_delta));
         Some(())
     }
 
     /// Sets offset, timestamp and sequence of a record from its deltas.
     #[inline]
     fn place(&self, record: &mut Record<'a>, timestamp_delta: i64, offset_delta: i32) {
-        record.offset = self.base_offset.wrapping_add(i64::from(offset_delta));
-        record.timestamp = self.log_append_time.unwrap_or_else(|| self.base_timestamp.wrapping_add(timestamp_delta));
+        (record.offset, record.timestamp) = self.progress.place(timestamp_delta, offset_delta);
         record.timestamp_type = self.timestamp_type;
         record.sequence = self.sequence(offset_delta);
         record.message = None;
@@ -260,15 +194,6 @@ impl<'a> V2Records<'a> {
         self.place(record, timestamp_delta, offset_delta);
         Ok(())
     }
-
-    /// Ends the iteration with the error of a failure.
-    #[cold]
-    fn fail(&mut self, reason: DecodeFault) -> Error {
-        let Self { position, compressed: is_compressed, count, read: index, .. } = *self;
-        let failed = Failed { position, is_compressed, count, index, available: self.rest.len() };
-        self.read = self.count;
-        reason.into_error(failed, &mut self.codec_error)
-    }
 }
 
 impl<'a> Iterator for V2Records<'a> {
@@ -290,86 +215,6 @@ impl<'a> Iterator for V2Records<'a> {
 #[inline]
 pub(super) fn record_sequence(base_sequence: i32, offset_delta: i32) -> i32 {
     if base_sequence >= 0 { increment_sequence(base_sequence, offset_delta) } else { NO_SEQUENCE }
-}
-
-/// The eight bytes at `at` as a little-endian number.
-#[inline]
-fn word_at(data: &[u8], at: usize) -> Option<u64> {
-    data.get(at..at.wrapping_add(8))?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
-}
-
-/// A varint of at most three bytes at the low end of `word`, before zig-zag decoding, and its length in bits.
-#[inline]
-fn short_varint(word: u64) -> Option<(u32, u32)> {
-    let low = (word & 0x7f) as u32;
-    if word & 0x80 == 0 {
-        return Some((low, 8));
-    }
-    let low = low | (word >> 1 & 0x3f80) as u32;
-    if word & 0x8000 == 0 {
-        return Some((low, 16));
-    }
-    (word & 0x80_0000 == 0).then_some((low | (word >> 2 & 0x1f_c000) as u32, 24))
-}
-
-/// A record without headers and with numbers of at most three bytes, as nearly all are. Its numbers are zig-zag encoded; a
-/// negative size means null.
-pub(super) struct Usual<'a> {
-    pub(super) timestamp_delta: u32,
-    pub(super) offset_delta: u32,
-    pub(super) key_at: usize,
-    pub(super) key_size: u32,
-    pub(super) value_at: usize,
-    pub(super) value_size: u32,
-    /// The size of the record with its size field.
-    size: usize,
-    /// The bytes after the record.
-    pub(super) behind: &'a [u8],
-}
-
-/// The bytes that contain the first two words of a record: the second one begins after at most seven bytes.
-const WINDOW: usize = 15;
-
-/// Reads the record at the front of `rest` by whole words, without a branch for each byte; `None` for any other record and for
-/// a corrupt one.
-#[inline(always)]
-#[expect(clippy::inline_always, reason = "the hot loops; four callers")]
-pub(super) fn usual_record(rest: &[u8]) -> Option<Usual<'_>> {
-    let window: &[u8; WINDOW] = rest.first_chunk()?;
-    let word = word_at(window, 0)?;
-    let (size, size_bits) = short_varint(word)?;
-    let (timestamp_delta, timestamp_bits) = short_varint(word >> size_bits.wrapping_add(ATTRIBUTES_BITS))?;
-    // The mask changes nothing; with it, the compiler leaves out the check of the bounds.
-    let mut at = (size_bits.wrapping_add(ATTRIBUTES_BITS).wrapping_add(timestamp_bits) / 8) as usize & 7;
-    let word = word_at(window, at)?;
-    let (offset_delta, offset_bits) = short_varint(word)?;
-    let (key_size, key_bits) = short_varint(word >> offset_bits)?;
-    let key_at = at.wrapping_add((offset_bits.wrapping_add(key_bits) / 8) as usize);
-    at = key_at.wrapping_add(size_or_zero(key_size));
-    let (value_size, value_bits) = short_varint(word_at(rest, at)?)?;
-    let value_at = at.wrapping_add((value_bits / 8) as usize);
-    at = value_at.wrapping_add(size_or_zero(value_size));
-    // The position of the next record depends on the size alone and not on the fields, so the processor can start reading it
-    // before this record is finished.
-    let end = ((size_bits / 8) as usize).wrapping_add((size / 2) as usize);
-    let (record, behind) = rest.split_at_checked(end)?;
-    // The last byte is the number of headers.
-    if is_negative(size) || at.wrapping_add(1) != end || record.last() != Some(&0) {
-        return None;
-    }
-    Some(Usual { timestamp_delta, offset_delta, key_at, key_size, value_at, value_size, size: end, behind })
-}
-
-/// Whether a zig-zag encoded number is negative.
-#[inline]
-fn is_negative(folded: u32) -> bool {
-    folded & 1 != 0
-}
-
-/// The number of bytes of a zig-zag encoded size; 0 if it is negative, which means null.
-#[inline]
-fn size_or_zero(folded: u32) -> usize {
-    (folded >> 1 & (folded & 1).wrapping_sub(1)) as usize
 }
 
 /// Takes a length and as many bytes; a negative length is null.

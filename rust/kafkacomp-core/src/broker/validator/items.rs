@@ -5,9 +5,9 @@
 
 use crate::CompressionType;
 use crate::broker;
+use crate::record::partial::declared_size;
 use crate::record::{Error, RecordFault};
 use crate::record::{Headers, PartialRecord, Record, RecordBatch, RecordReader, Records, V0V1Entry};
-use crate::varint::{size_of_varint, take_varint};
 
 /// Which of Kafka's iterators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,9 @@ pub(super) fn each_record(
             let mut record = Record::EMPTY;
             let mut before = records.rest();
             while records.advance(&mut record)? {
-                let size_in_bytes = declared_size(before);
+                // The record was read, so its length is a varint.
+                let size_in_bytes =
+                    declared_size(before).map_err(|_| at(batch)(RecordFault::SizeVarintTooLong { index: 0 }))?;
                 before = records.rest();
                 visit(&Item { offset: record.offset, size_in_bytes, content: Content::V2(&record) })?;
             }
@@ -122,13 +124,6 @@ fn each_partial(
         })?;
     }
     Ok(())
-}
-
-/// The size of the first record of `payload` with its length field, in the length that Kafka would write.
-fn declared_size(mut payload: &[u8]) -> i32 {
-    // The record was read, so its size is a number.
-    let size = take_varint(&mut payload).unwrap_or(0);
-    size.wrapping_add(size_of_varint(size) as i32)
 }
 
 /// Makes the error for the fault of a record in `batch`.
