@@ -141,8 +141,8 @@ pub fn disagreement(
         }
         LogFormat::Records => {
             let starts = (
-                |offset| position_before(one.as_ref(), &earlier.files.offset_index(), offset),
-                |offset| position_before(other.as_ref(), &later.files.offset_index(), offset),
+                |offset| position_before(earlier.files.as_ref(), one.as_ref(), offset),
+                |offset| position_before(later.files.as_ref(), other.as_ref(), offset),
             );
             let one = PartitionFile { number: earlier_number, source: one.as_ref(), start: &starts.0 };
             let other = PartitionFile { number: later_number, source: other.as_ref(), start: &starts.1 };

@@ -202,13 +202,7 @@ fn filter_of((last_stable_offset, aborted): Transactions) -> TransactionFilter {
 pub fn segment(fields: SegmentFields<'_>, raised: &Raised) -> PyResult<Segment> {
     let SegmentFields { name, base_offset, source, range, boundaries, active, offsets, named_offset, transactions_in } =
         fields;
-    let files: Arc<dyn OpenSegment> = if source.is_instance_of::<PyString>() {
-        Arc::new(LocalSegment(source.extract::<PathBuf>()?))
-    } else if source.hasattr("open_segment")? {
-        Arc::new(PySegment::new(source, raised)?)
-    } else {
-        Arc::new(MemorySegment(Arc::new(SharedBytes(Held::new(bytes_like(&source)?)))))
-    };
+    let files = segment_files(source, raised)?;
     let boundaries = boundaries.map_or_else(SplitBoundaries::default, |known| SplitBoundaries {
         begin: known.begin.map(BoundaryFields::boundary),
         end: known.end.map(BoundaryFields::boundary),
@@ -226,6 +220,20 @@ pub fn segment(fields: SegmentFields<'_>, raised: &Raised) -> PyResult<Segment> 
         active,
         transactions_in: TransactionsIn::for_name(&transactions_in)
             .ok_or_else(|| PyValueError::new_err(format!("unknown transactions_in {transactions_in:?}")))?,
+    })
+}
+
+/// The files of a segment: a path, an object with `open_segment`, or bytes.
+///
+/// # Errors
+/// `TypeError` if it is none of these.
+pub fn segment_files(source: Bound<'_, PyAny>, raised: &Raised) -> PyResult<Arc<dyn OpenSegment>> {
+    Ok(if source.is_instance_of::<PyString>() {
+        Arc::new(LocalSegment(source.extract::<PathBuf>()?))
+    } else if source.hasattr("open_segment")? {
+        Arc::new(PySegment::new(source, raised)?)
+    } else {
+        Arc::new(MemorySegment(Arc::new(SharedBytes(Held::new(bytes_like(&source)?)))))
     })
 }
 

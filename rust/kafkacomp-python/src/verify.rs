@@ -1,15 +1,13 @@
 //! Verifying a segment: `kafkacomp.log.verify_segment`; detecting log formats, and comparing segments that overlap.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kafkacomp_arrow::files::LocalSegment;
+use kafkacomp_arrow::watched::Watched;
 use kafkacomp_core::CompressionType;
-use kafkacomp_core::log::read::segment_files::{FolderSegments, OtherSegments};
 use kafkacomp_core::log::{
-    self, InMemory, LeaderEpochEntry, LogFormat, OpenSegment, OverlapError, OverlappingFile, ReadAt, ReadError,
-    SideFiles, VerifyOptions,
+    self, LeaderEpochEntry, LogFormat, OpenSegment, OverlapError, OverlappingFile, ReadAt, ReadError, SideFiles,
+    VerifyOptions,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -17,12 +15,11 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::error::{log_to_py, read_to_py};
-use crate::file_object::{PySegment, Raised};
-use crate::input::bytes_like;
+use crate::file_object::Raised;
 use crate::interrupt::interruptible_source;
 use crate::job::missing_range;
 use crate::progress::Progress;
-use crate::segment::Name;
+use crate::segment::{Name, segment_files};
 use crate::value::PackageClass;
 
 static SEGMENT_REPORT: PackageClass = PackageClass::new("kafkacomp.log._verify", "SegmentReport");
@@ -33,33 +30,28 @@ static FINDING: PackageClass = PackageClass::new("kafkacomp.log._verify", "Findi
 #[pyfunction]
 pub fn format_of_content(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
     let raised = Raised::default();
-    let (name, source) = open(source, &raised)?;
+    let (name, _, source) = open(source, &raised)?;
     let found = py.detach(|| {
         let length = source.length().map_err(ReadError::Io)?;
-        LogFormat::of_named_content(source.as_ref(), length, &name)
+        LogFormat::of_named_content(&source, length, &name)
     });
     let log_format = raised.or(py, found.map_err(|error| read_to_py(py, &name, error)))?;
     Ok(log_format.map(LogFormat::name))
 }
 
-/// A path, bytes, or an object with `open_segment() -> file` and `name`; and its name. Ctrl-C interrupts reading it.
-fn open(source: &Bound<'_, PyAny>, raised: &Raised) -> PyResult<(String, Box<dyn ReadAt>)> {
+/// A path, bytes, or an object with `open_segment() -> file` and `name`: its name, its files and its content, of which Ctrl-C
+/// interrupts the reading.
+fn open(source: &Bound<'_, PyAny>, raised: &Raised) -> PyResult<(String, Arc<dyn OpenSegment>, Watched)> {
     let py = source.py();
-    let failed = |name: &str, error| read_to_py(py, name, ReadError::Io(error));
-    let (name, file): (String, Arc<dyn ReadAt>) = if source.is_instance_of::<PyString>() {
-        let path = source.extract::<PathBuf>()?;
-        let name = source.extract::<Name>()?.into_string();
-        let file = log::open_file(&path).map_err(|error| failed(&name, error))?;
-        (name, Arc::new(file))
-    } else if source.hasattr("open_segment")? {
-        let name = source.getattr("name")?.extract::<Name>()?.into_string();
-        let opened = PySegment::new(source.clone(), raised)?.open();
-        let file = raised.or(py, opened.map_err(|error| failed(&name, error)))?;
-        (name, file)
-    } else {
-        ("<bytes>".to_owned(), Arc::new(InMemory(bytes_like(source)?)))
+    let files = segment_files(source.clone(), raised)?;
+    let name = match source.getattr_opt("name")? {
+        _ if source.is_instance_of::<PyString>() => source.extract::<Name>()?.into_string(),
+        Some(name) => name.extract::<Name>()?.into_string(),
+        None => "<bytes>".to_owned(),
     };
-    Ok((name, Box::new(interruptible_source(file, raised))))
+    let opened = files.open().map_err(|error| read_to_py(py, &name, ReadError::Io(error)));
+    let content = interruptible_source(raised.or(py, opened)?, raised);
+    Ok((name, files, content))
 }
 
 /// A `SegmentToVerify` of `kafkacomp.log._verify`.
@@ -127,8 +119,8 @@ pub fn verify_segment<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let known = known.map(|known| &known.get().0);
     let raised = Raised::default();
-    let is_local = segment.source.is_instance_of::<PyString>();
-    let (name, source) = open(&segment.source, &raised)?;
+    let (name, files, source) = open(&segment.source, &raised)?;
+    let others = files.others();
     let side_files = SideFiles {
         offset_index: segment.offset_index.as_deref(),
         time_index: segment.time_index.as_deref(),
@@ -137,21 +129,19 @@ pub fn verify_segment<'py>(
     let epochs = segment.leader_epochs.iter();
     let leader_epochs: Vec<_> =
         epochs.map(|&EpochFields { epoch, start_offset }| LeaderEpochEntry { epoch, start_offset }).collect();
-    let others = is_local.then(|| segment.source.extract().map(FolderSegments)).transpose()?;
     let options = VerifyOptions {
         base_offset: segment.base_offset,
         next_base_offset: segment.next_base_offset,
         leader_epochs: &leader_epochs,
         max_output_size,
         may_be_truncated: segment.may_be_truncated,
-        others: others.as_ref().map(|others| others as &dyn OtherSegments),
+        others: others.as_deref(),
         known,
     };
     let log_format = segment.log_format;
     let progress = Progress::new(progress);
-    let verified = py.detach(|| {
-        log::verify_file(source.as_ref(), log_format.0, side_files, options, &mut |done| progress.report(done))
-    });
+    let verified =
+        py.detach(|| log::verify_file(&source, log_format.0, side_files, options, &mut |done| progress.report(done)));
     match verified {
         Ok(ControlFlow::Continue(found)) => segment_report(py, &segment, &found),
         Ok(ControlFlow::Break(error)) => Err(error),
@@ -183,13 +173,18 @@ impl ComparedFiles {
         positions: Option<(i64, i64)>,
     ) -> PyResult<Option<i64>> {
         let raised = Raised::default();
-        let (numbers, earlier, later) = ((earlier.0, later.0), earlier.1, later.1);
-        let indexes = (offset_index(&earlier)?, offset_index(&later)?);
-        let ((earlier_name, earlier), (later_name, later)) = (open(&earlier, &raised)?, open(&later, &raised)?);
+        let ((one_number, earlier), (other_number, later)) = (earlier, later);
+        let (earlier_name, one_files, one) = open(&earlier, &raised)?;
+        let (later_name, other_files, other) = open(&later, &raised)?;
         let positions = positions.unzip();
-        let file = |number, source, offset_index, position| OverlappingFile { number, source, offset_index, position };
-        let one = file(numbers.0, earlier.as_ref(), indexes.0.as_slice(), positions.0);
-        let other = file(numbers.1, later.as_ref(), indexes.1.as_slice(), positions.1);
+        let one =
+            OverlappingFile { number: one_number, source: &one, files: one_files.as_ref(), position: positions.0 };
+        let other = OverlappingFile {
+            number: other_number,
+            source: &other,
+            files: other_files.as_ref(),
+            position: positions.1,
+        };
         let compared = py.detach(|| {
             let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             log::compare_files(&mut files, one, other, offsets, max_output_size)
@@ -201,14 +196,6 @@ impl ComparedFiles {
         };
         raised.or(py, Err(log_to_py(py, error, Some(&name))))
     }
-}
-
-/// The offset index next to a local segment; empty for other sources.
-fn offset_index(source: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-    if !source.is_instance_of::<PyString>() {
-        return Ok(Vec::new());
-    }
-    Ok(LocalSegment(source.extract()?).offset_index())
 }
 
 fn segment_report<'py>(

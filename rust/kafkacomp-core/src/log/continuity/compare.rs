@@ -2,6 +2,7 @@
 
 use super::overlap::{ComparedFiles, OverlapError, PartitionFile, position_before};
 use super::positions::{PositionedFile, compare_positions};
+use crate::log::read::segment_files::OpenSegment;
 use crate::log::read::source::ReadAt;
 
 /// A segment file that has offsets in common with another one.
@@ -11,8 +12,8 @@ pub struct OverlappingFile<'a> {
     pub number: usize,
     /// Its bytes.
     pub source: &'a dyn ReadAt,
-    /// The content of its offset index; empty without one.
-    pub offset_index: &'a [u8],
+    /// The file with its index files.
+    pub files: &'a dyn OpenSegment,
     /// In a log of Kafka 0.7, the position of its first byte.
     pub position: Option<i64>,
 }
@@ -35,7 +36,7 @@ pub fn compare_files(
         let message = files.message(later.number, other.base);
         return compare_positions(one, other, first_offset, last_offset, message);
     }
-    let start = |file: OverlappingFile<'_>, offset| position_before(file.source, file.offset_index, offset);
+    let start = |file: OverlappingFile<'_>, offset| position_before(file.files, file.source, offset);
     let starts = (|offset| start(earlier, offset), |offset| start(later, offset));
     let one = PartitionFile { number: earlier.number, source: earlier.source, start: &starts.0 };
     let other = PartitionFile { number: later.number, source: later.source, start: &starts.1 };

@@ -19,6 +19,7 @@ use cursor::Cursor;
 use crate::log::error::Error;
 use crate::log::index::offset::OffsetIndex;
 use crate::log::read::batch_headers::{HeaderWalk, Hop};
+use crate::log::read::segment_files::OpenSegment;
 use crate::log::read::source::ReadAt;
 
 /// The most bytes that are kept of the files of a partition. Of further files nothing is kept.
@@ -201,11 +202,16 @@ fn first_difference(one: &mut Cursor<'_>, other: &mut Cursor<'_>) -> Result<Opti
     }
 }
 
-/// The position of a batch that ends before `offset`, by the offset index of a segment; 0 if there is no such entry, if an entry
-/// does not agree with the segment, or if the segment is remote, where each entry that is compared would take a request.
-pub fn position_before(source: &dyn ReadAt, index: &[u8], offset: i64) -> u64 {
+/// The position of a batch that ends before `offset`, by the offset index of the segment `files`, whose bytes are `source`; 0 if
+/// there is no such entry, if an entry does not agree with the segment, or if the segment is remote, where the index and each
+/// entry that is compared would take a request.
+pub fn position_before(files: &dyn OpenSegment, source: &dyn ReadAt, offset: i64) -> u64 {
+    if source.is_remote() {
+        return 0;
+    }
+    let data = files.offset_index();
     // Positions do not depend on the base offset, which the name may not show.
-    let Some(index) = OffsetIndex::parse(index, 0).ok().filter(|_| !source.is_remote()) else { return 0 };
+    let Ok(index) = OffsetIndex::parse(&data, 0) else { return 0 };
     let Ok(length) = source.length() else { return 0 };
     let mut base_offset = None;
     let mut last_offset = |at: usize| {

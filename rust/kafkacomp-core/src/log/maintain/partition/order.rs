@@ -160,7 +160,7 @@ impl<'a> SegmentsInOrder<'a> {
             let first = file.first_offset.unwrap_or(base).max(base);
             let before = self.job.open(earlier)?;
             let start = |number: usize, source: &dyn ReadAt, offset: i64| {
-                position_before(source, &self.job.segments[number].files.offset_index(), offset)
+                position_before(self.job.segments[number].files.as_ref(), source, offset)
             };
             let starts = (|offset| start(earlier, before.as_ref(), offset), |offset| start(index, source, offset));
             let one = PartitionFile { number: earlier, source: before.as_ref(), start: &starts.0 };
