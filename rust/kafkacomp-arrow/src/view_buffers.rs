@@ -201,12 +201,10 @@ impl ViewBuffers {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot loop; two callers")]
     pub fn view(&mut self, value: &[u8]) -> Result<u128, OutOfMemory> {
-        if value.len() <= MOST_INLINE {
-            return Ok(make_view(value, 0, 0));
-        }
+        let Some(long) = LongValue::new(value) else { return Ok(make_view(value, 0, 0)) };
         let at = value.as_ptr().addr().wrapping_sub(self.current.address);
         if at < self.current.length && value.len() <= self.current.length - at {
-            return Ok(long_view(value, self.current.index, (self.current.offset + at) as u32));
+            return Ok(long.view(self.current.index, (self.current.offset + at) as u32));
         }
         self.copy(value)
     }
@@ -227,10 +225,10 @@ impl ViewBuffers {
         let first = (offset + at) as u32;
         views.extend(spans.iter().map(|span| {
             let value = span.bytes(payload);
-            if value.len() <= MOST_INLINE {
-                return inline_view(value, payload.get(span.start()..).unwrap_or_default());
+            match LongValue::new(value) {
+                Some(long) => long.view(index, first.wrapping_add(span.start() as u32)),
+                None => inline_view(value, payload, span.start()),
             }
-            long_view(value, index, first.wrapping_add(span.start() as u32))
         }));
     }
 
@@ -311,17 +309,33 @@ impl ViewBuffers {
     }
 }
 
-/// The view of a longer value. Arrow's function for both kinds is not inlined.
-#[inline]
-fn long_view(value: &[u8], index: u32, offset: u32) -> u128 {
-    let prefix = u32::from_le_bytes(value.first_chunk().copied().unwrap_or_default());
-    value.len() as u128 | u128::from(prefix) << 32 | u128::from(index) << 64 | u128::from(offset) << 96
+/// The length and the first bytes of a value that is too long to be in its view.
+struct LongValue {
+    length: usize,
+    prefix: [u8; 4],
 }
 
-/// The view of a value of at most [`MOST_INLINE`] bytes, with which `bytes` begin.
+impl LongValue {
+    /// `None` for a value of at most [`MOST_INLINE`] bytes.
+    #[inline]
+    fn new(value: &[u8]) -> Option<Self> {
+        let prefix = *value.first_chunk()?;
+        (value.len() > MOST_INLINE).then_some(Self { length: value.len(), prefix })
+    }
+
+    /// The view of a value at `offset` of a buffer. Arrow's function for both kinds of views is not inlined.
+    #[inline]
+    fn view(&self, index: u32, offset: u32) -> u128 {
+        let prefix = u32::from_le_bytes(self.prefix);
+        self.length as u128 | u128::from(prefix) << 32 | u128::from(index) << 64 | u128::from(offset) << 96
+    }
+}
+
+/// The view of a value of at most [`MOST_INLINE`] bytes that begins at `start` of `payload`.
 #[inline]
-fn inline_view(value: &[u8], bytes: &[u8]) -> u128 {
-    let Some(word) = bytes.first_chunk() else { return make_view(value, 0, 0) };
+fn inline_view(value: &[u8], payload: &[u8], start: usize) -> u128 {
+    let word = payload.get(start..).and_then(<[u8]>::first_chunk);
+    let Some(word) = word else { return make_view(value, 0, 0) };
     let mask = (1_u128 << (8 * value.len().min(MOST_INLINE))) - 1;
     (u128::from_le_bytes(*word) & mask) << 32 | value.len() as u128
 }

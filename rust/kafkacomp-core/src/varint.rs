@@ -46,9 +46,7 @@ pub fn put_varlong(out: &mut [u8], at: usize, value: i64) -> usize {
 
 #[inline]
 fn put(out: &mut [u8], at: usize, byte: u8) {
-    if let Some(place) = out.get_mut(at) {
-        *place = byte;
-    }
+    out[at] = byte;
 }
 
 /// Zig-zag: small numbers of either sign become small numbers.

@@ -156,6 +156,9 @@ fn list_offsets(records: &[u8], max_output_size: usize) -> broker::Result<()> {
 }
 
 /// The bytes of `records` to append according to `info`. The rest is a truncated batch, or has an unknown epoch.
+///
+/// # Panics
+/// `info` is about a longer record set.
 pub fn trim_invalid_bytes<'a>(records: &'a [u8], info: &LogAppendInfo) -> &'a [u8] {
-    records.get(..info.valid_bytes).unwrap_or(records)
+    &records[..info.valid_bytes]
 }

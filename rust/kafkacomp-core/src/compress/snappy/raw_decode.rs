@@ -81,8 +81,11 @@ pub(super) fn decode(elements: &[u8], room: &mut [u8], claimed: usize) -> Option
                 let (used, made) = rare(elements.get(next + (from - base)..)?, room.get_mut(..base)?, at, claimed)?;
                 from = from.checked_add(used)?;
                 at += made;
-                // After a long literal the position may be beyond the window: then this loop ends, and the tag is not used.
-                tag = room.get(from).copied().unwrap_or_default();
+                // After a long literal the position may be beyond the window.
+                if from >= stop {
+                    break;
+                }
+                tag = *room.get(from)?;
                 continue;
             }
             if source > last {

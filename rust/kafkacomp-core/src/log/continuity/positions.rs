@@ -43,8 +43,7 @@ pub fn compare_positions(
         let wanted = usize::try_from(last.saturating_sub(position).saturating_add(1)).unwrap_or(WINDOW).min(WINDOW);
         let a = window(earlier, position, &mut left, wanted).map_err(OverlapError::Earlier)?;
         let b = window(later, position, &mut right, wanted).map_err(OverlapError::Later)?;
-        let read = right.get(..b).unwrap_or_default();
-        follow(later, message, position, read).map_err(OverlapError::Later)?;
+        follow(later, message, position, &right[..b]).map_err(OverlapError::Later)?;
         let common = a.min(b);
         let differs = left.iter().zip(&right).take(common).position(|(x, y)| x != y);
         if let Some(at) = differs {

@@ -433,11 +433,11 @@ impl<B> SegmentRepair<'_, B> {
     }
 }
 
-/// The first offset of a segment without a base offset in its name; 0 if it is empty.
+/// The first offset of a segment without a base offset in its name; `None` without a batch.
 ///
 /// # Errors
 /// [`ReadError`] if the bytes cannot be read.
-pub fn first_offset(source: &dyn ReadAt, max_output_size: usize) -> Result<i64, ReadError> {
+pub fn first_offset(source: &dyn ReadAt, max_output_size: usize) -> Result<Option<i64>, ReadError> {
     let mut reader = crate::record::RecordReader::new(max_output_size);
     let mut found = None;
     let _ = walk_segment(source, &mut |part, _| {
@@ -447,5 +447,5 @@ pub fn first_offset(source: &dyn ReadAt, max_output_size: usize) -> Result<i64, 
         }
         if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    Ok(found.unwrap_or_default())
+    Ok(found)
 }

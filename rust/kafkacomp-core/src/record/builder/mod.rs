@@ -305,7 +305,7 @@ impl RecordBatchBuilder {
     /// The serialized records so far.
     fn records(&self) -> &[u8] {
         // Before the first record the buffer is empty: there is no room for the header yet.
-        self.buffer.get(self.header_room()..).unwrap_or(&[])
+        if self.buffer.is_empty() { &[] } else { &self.buffer[self.header_room()..] }
     }
 
     /// The fields of a record of magic 2.

@@ -127,7 +127,8 @@ impl PartitionJob {
             let topic_id = self.history.metadata()?.map(|metadata| metadata.topic_id);
             let base_offset = match self.base_offset(0) {
                 Some(offset) => start_offset(source.as_ref(), offset)?,
-                None => first_offset(source.as_ref(), self.max_output_size)?,
+                // Without a batch nothing is written: an empty log begins at offset 0.
+                None => first_offset(source.as_ref(), self.max_output_size)?.unwrap_or(0),
             };
             let options = WriteOptions { topic_id, ..self.write_options() };
             let mut writer = LogWriter::create(&self.target, base_offset, options)?;
