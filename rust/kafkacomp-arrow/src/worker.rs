@@ -132,8 +132,7 @@ impl Worker {
                 Ok(()) => {}
             }
             course.passed(&batch);
-            // Batches of one record usually follow one another.
-            if takes_singles && batch.records_count() == Some(1) {
+            if takes_singles && SingleRecords::may_follow(&batch) {
                 self.take_singles(&mut batches, data, &chunk.context, &mut course, sink)?;
             }
         }

@@ -6,7 +6,7 @@ use kafkacomp_arrow::build::RowAppender;
 use kafkacomp_core::record::{BuildFault, ControlRecordType, RecordBatchBuilder};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::PyBytes;
 
 use crate::batch_settings::Settings;
 use crate::bytes::bytes;
@@ -20,6 +20,19 @@ use crate::shared::Shared;
 struct Inner {
     builder: RecordBatchBuilder,
     built: Option<Py<PyBytes>>,
+}
+
+/// Whether an argument that nothing accepts was given. It is refused with a text of our own; `*args` would cost a tuple for each
+/// call.
+#[derive(Clone, Copy)]
+struct IsGiven(bool);
+
+impl FromPyObject<'_, '_> for IsGiven {
+    type Error = PyErr;
+
+    fn extract(_: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        Ok(Self(true))
+    }
 }
 
 /// Builds one batch. Usable from several threads, one after another.
@@ -51,17 +64,17 @@ impl Builder {
         Ok(Self(Shared::new(Inner { builder, built: None })))
     }
 
-    #[pyo3(signature = (value, *others, key=None, timestamp=Int64(-1), headers=None, offset=None), text_signature = "($self, value, *, key=None, timestamp=-1, headers=None, offset=None)")]
+    #[pyo3(signature = (value, second=IsGiven(false), *, key=None, timestamp=Int64(-1), headers=None, offset=None), text_signature = "($self, value, *, key=None, timestamp=-1, headers=None, offset=None)")]
     fn append(
         &self,
         value: &Bound<'_, PyAny>,
-        others: &Bound<'_, PyTuple>,
+        second: IsGiven,
         key: Option<&Bound<'_, PyAny>>,
         timestamp: Int64,
         headers: Option<&Bound<'_, PyAny>>,
         offset: Option<Int64>,
     ) -> PyResult<()> {
-        if !others.is_empty() {
+        if second.0 {
             return Err(PyTypeError::new_err("only the value is positional: write append(value, key=key)"));
         }
         let Row { value: fields, key, headers } = Row::of(value, key, headers)?;

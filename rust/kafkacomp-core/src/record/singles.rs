@@ -89,6 +89,13 @@ impl SingleRecords {
         &self.values
     }
 
+    /// Whether it is worthwhile to call [`fill`](Self::fill) after `batch`: uncompressed batches of one record usually follow one
+    /// another, and reading the header of another batch in vain takes about 150 instructions.
+    #[inline]
+    pub fn may_follow(batch: &RecordBatch<'_>) -> bool {
+        batch.records_count() == Some(1) && batch.attributes().compression_id() == 0
+    }
+
     /// Replaces the records by those of the next batches of `batches`, which iterates over `data`, and returns the last one of
     /// these batches. Without such a batch, there are no records, and the iteration does not advance.
     pub fn fill<'a>(
