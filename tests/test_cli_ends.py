@@ -1,4 +1,4 @@
-"""How the command ends before it has begun: Ctrl-C while it imports, a file that is too large to be read."""
+"""How the command ends before it has begun: Ctrl-C while it imports, too large a file, a completion without a shell."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from kafkacomp._cli import main
+import pytest
+
+from kafkacomp._cli import command, main
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 IMPORTING = """
 import sys
@@ -38,3 +38,25 @@ def test_validate_refuses_a_file_that_no_request_can_have(tmp_path: Path, capsys
         file.truncate(1 << 40)
     assert main(["validate", str(path)]) == 2
     assert "1,099,511,627,776 bytes, and a record set has at most 2,147,483,647" in capsys.readouterr().err
+
+
+def test_an_interrupt_before_the_command_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: list[str] | None) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "run", interrupted)
+    assert main(["info", "."]) == 130
+
+
+@pytest.mark.parametrize("known", [{}, {"COMP_WORDS": "kafkacomp in"}], ids=["no words", "no place"])
+def test_completion_without_a_shell(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], known: dict[str, str]
+) -> None:
+    monkeypatch.setenv("_KAFKACOMP_COMPLETE", "bash_complete")
+    for name, value in known.items():
+        monkeypatch.setenv(name, value)
+    missing = "COMP_CWORD" if known else "COMP_WORDS"
+    assert main([]) == 2
+    assert capsys.readouterr().err == (
+        f"kafkacomp: {missing} is not set: only a shell's completion sets _KAFKACOMP_COMPLETE\n"
+    )

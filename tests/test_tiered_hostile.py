@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import pickle
 import shutil
 import tracemalloc
@@ -16,6 +17,7 @@ import kafkacomp as kc
 from golden.reading import assert_same, scan_rows
 from golden.tiered import TieredCase, cases
 from kafkacomp import _kafkacomp, zstd
+from kafkacomp._cli.command import run
 from kafkacomp.tiered.keys import EncryptionKeyError
 from kafkacomp.tiered.lineage import valid_ranges
 from kafkacomp.tiered.manifest import Manifest
@@ -493,3 +495,26 @@ def test_the_decoder_itself() -> None:
     ):
         with pytest.raises(ValueError):
             decoder.decode(data, size, compressed)
+
+
+@pytest.mark.parametrize("command", ["info", "verify", "verify --local-log-dir", "dump", "tiered", "advise"])
+@pytest.mark.parametrize("what", ["FIFO", "loop", "other bytes"])
+def test_a_manifest_that_cannot_be_read_is_named_and_the_rest_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, what: str
+) -> None:
+    folder = copied(PLAIN, tmp_path)
+    manifest = some(folder, "rsm-manifest")
+    manifest.unlink()
+    if what == "FIFO":
+        os.mkfifo(manifest)
+    elif what == "loop":
+        manifest.symlink_to(manifest)
+    else:
+        manifest.write_bytes(b"{")
+    arguments = [*command.split(), *([str(tmp_path)] if " " in command else []), str(folder)]
+    assert run(arguments) == 1
+    done = capsys.readouterr()
+    expected = {"FIFO": "not a regular file", "loop": "Too many levels", "other bytes": "manifest"}[what]
+    ids = [path.name[21:43] for path in (manifest, some(folder, "rsm-manifest", -1))]
+    assert any(expected in line and ids[0] in line for line in (done.out + done.err).splitlines()), done.err
+    assert (PLAIN.partition["topic"] if command in {"info", "advise"} else ids[1]) in done.out

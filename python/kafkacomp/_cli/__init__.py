@@ -17,11 +17,12 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command and return the exit status."""
     try:
         from kafkacomp._cli.command import run  # noqa: PLC0415 - needs the extra
+
+        return run(arguments)
     except ModuleNotFoundError as error:
         if error.name not in {"click", "rich"}:
             raise
         sys.stderr.write(f"kafkacomp: the command needs {error.name}: pip install 'kafkacomp[cli]'\n")
         return 2
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # before the command began, or after it had ended
         return 130
-    return run(arguments)

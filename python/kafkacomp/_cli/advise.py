@@ -13,9 +13,10 @@ from rich.console import Console
 
 from kafkacomp import broker
 from kafkacomp._arguments import parse_size
-from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, complain, progress_bar, say_json
+from kafkacomp._cli.common import MAX_OUTPUT_SIZE, complain, progress_bar, say_json
 from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS, without_credentials
 from kafkacomp._click import parsed
+from kafkacomp._exit_status import CORRUPT, FINE
 from kafkacomp._storage.new_file import new_file
 from kafkacomp.advice import prices as price_files
 from kafkacomp.advice.settings import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +17,8 @@ from kafkacomp._cli import export as exporting
 from kafkacomp._cli import rewrite, validate, writers
 from kafkacomp._cli.advise import advise
 from kafkacomp._cli.common import (
-    CORRUPT,
-    FAILED,
-    FINE,
-    INTERRUPTED,
     LOG_FORMAT,
     MAX_OUTPUT_SIZE,
-    PIPE_CLOSED,
-    TERMINATED,
-    WRONG_USE,
     beside,
     complain,
     names_of,
@@ -44,20 +37,25 @@ from kafkacomp._cli.partitioned import KEYS, keys_of
 from kafkacomp._cli.render import FORMATS, Table, renderer
 from kafkacomp._cli.signals import TerminatedError, sigterm_raises
 from kafkacomp._cli.tables import Column, show_table, width_of_output
-from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS, files_of, tiered, tiered_options
-from kafkacomp._cli.verify import Report, verify_read
+from kafkacomp._cli.tiered import (
+    ENCRYPTION_KEYS,
+    STORAGE_OPTIONS,
+    files_of,
+    partitions_of,
+    tiered,
+    tiered_options,
+)
+from kafkacomp._cli.verify import Finding, Report, verify_read
 from kafkacomp._cli.verify import verify as verify_files
 from kafkacomp._click import parsed
+from kafkacomp._exit_status import CORRUPT, FINE, INTERRUPTED, TERMINATED, WRONG_USE
+from kafkacomp._exit_status import run as ended
 from kafkacomp._storage.files import BATCHES, find
 from kafkacomp._text import count_text, printable, time_text
 from kafkacomp.arrow._filter import Conditions
-from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
     from kafkacomp._log_format import LogFormat
-
-#: Errors of paths that count as wrong usage: a path does not exist, exists, or is of the wrong kind.
-_WRONG_PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
 
 _PATHS = click.argument("paths", nargs=-1, required=True)
 
@@ -70,7 +68,7 @@ def run(arguments: list[str] | None) -> int:
     logger.propagate = False
     try:
         with sigterm_raises():
-            return _run(arguments)
+            return ended(partial(_command, arguments), complain)
     except TerminatedError:
         return TERMINATED
     except KeyboardInterrupt:  # it came when the command had ended
@@ -80,47 +78,12 @@ def run(arguments: list[str] | None) -> int:
         logger.removeHandler(handler)
 
 
-def _run(arguments: list[str] | None) -> int:  # noqa: PLR0911 - one for each kind of end
-    try:
-        status = cli.main(arguments, prog_name="kafkacomp", standalone_mode=False)
-        sys.stdout.flush()
-    except click.ClickException as error:
-        error.__dict__["message"] = printable(error.message)
-        error.show()
-        return WRONG_USE
-    except BrokenPipeError:
-        # The reader of the pipe has closed it. Without this, Python would report a second error when it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return PIPE_CLOSED
-    except SystemExit as error:
-        # If the pipe of standard output is closed, click and rich replace standard output and exit with 1.
-        is_replaced = type(sys.stdout).__name__.endswith("PacifyFlushWrapper")
-        if is_replaced or isinstance(error.__context__, BrokenPipeError):
-            return PIPE_CLOSED
-        raise
-    except (KeyboardInterrupt, click.Abort):
-        return INTERRUPTED
-    except kafkacomp.KafkaCompError as error:
-        complain("; ".join([str(error), *getattr(error, "__notes__", ())]))
-        return CORRUPT
-    except ImportError as error:
-        complain(str(error))
-        return WRONG_USE
-    except (OSError, MemoryError) as error:
-        return _failed(error)
-    except (ValueError, TypeError) as error:
-        complain(str(error))
-        return WRONG_USE
-    return status if isinstance(status, int) else FINE
-
-
-def _failed(error: OSError | MemoryError) -> int:
-    """Report an error of the operating system, and return the exit status."""
-    if isinstance(error, MemoryError):
-        complain(str(error) or "out of memory")
-        return FAILED
-    complain(": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None))
-    return WRONG_USE if isinstance(error, _WRONG_PATHS) else FAILED
+def _command(arguments: list[str] | None) -> object:
+    completes = os.environ.get("_KAFKACOMP_COMPLETE", "").endswith("_complete")
+    for name in ("COMP_WORDS", "COMP_CWORD"):
+        if completes and name not in os.environ:
+            raise ValueError(f"{name} is not set: only a shell's completion sets _KAFKACOMP_COMPLETE")
+    return cli.main(arguments, prog_name="kafkacomp", standalone_mode=False)
 
 
 class _ToStandardError(logging.Handler):
@@ -244,11 +207,11 @@ def verify(
         with progress_bar("verify", sum(file.size for file in files if file.kind in BATCHES)) as advance:
             report = verify_files(files, progress=advance, **options)
     else:
-        with waiting("listing segments"):
-            found = SourceOptions(**opening).resolve(paths)
+        found, unreadable = partitions_of(paths, **opening)
         total = sum(segment.size for each in found for segment in each.segments)
         with progress_bar("verify", total) as advance:
             report = verify_read(found, progress=advance, **options)
+        report.errors += [Finding(path, 0, reason) for path, reason in unreadable.items()]
     if as_json:
         say_json(report.as_dict())
     else:

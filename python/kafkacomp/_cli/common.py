@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
 
-FINE, CORRUPT, WRONG_USE, FAILED, INTERRUPTED, PIPE_CLOSED, TERMINATED = 0, 1, 2, 3, 130, 141, 143
-
 #: The key of a context's value for --quiet.
 QUIET = "kafkacomp.quiet"
 #: Seconds after which a progress bar appears.

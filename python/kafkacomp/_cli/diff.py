@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafkacomp._arguments import checked_threads
-from kafkacomp._cli.common import CORRUPT, FINE, LOG_FORMAT, MAX_OUTPUT_SIZE, progress_bar, say, say_json, waiting
+from kafkacomp._cli.common import LOG_FORMAT, MAX_OUTPUT_SIZE, progress_bar, say, say_json, waiting
 from kafkacomp._cli.filters import partition_options
 from kafkacomp._cli.tiered import STORAGE_OPTIONS
+from kafkacomp._exit_status import CORRUPT, FINE
 from kafkacomp._storage.selection import select
 from kafkacomp.arrow import scan
 from kafkacomp.tiered.source import SourceOptions

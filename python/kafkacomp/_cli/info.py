@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafkacomp._arguments import checked_threads
-from kafkacomp._cli.common import CORRUPT, FINE, LOG_FORMAT, MAX_OUTPUT_SIZE, progress_bar, say, say_json, waiting
+from kafkacomp._cli.common import LOG_FORMAT, MAX_OUTPUT_SIZE, complain, progress_bar, say, say_json
 from kafkacomp._cli.filters import partition_options
 from kafkacomp._cli.tables import Column, show_table, width_of_output
-from kafkacomp._cli.tiered import tiered_options
+from kafkacomp._cli.tiered import partitions_of, tiered_options
+from kafkacomp._exit_status import CORRUPT, FINE
 from kafkacomp._storage.names import INTERNAL_TOPICS
 from kafkacomp._storage.selection import select
 from kafkacomp._text import camel_case, count_text, printable, time_text
 from kafkacomp.log._describe import describe
 from kafkacomp.log._info import LogDirInfo, PartitionInfo, TopicInfo
-from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,8 +63,10 @@ def info(  # noqa: PLR0917 - click hands everything over by name
 
     The exit status is 1 if something is corrupt, missing or unreadable.
     """
-    with waiting("listing segments"):
-        chosen = select(SourceOptions(**opening).resolve(paths), topics, partitions)
+    resolved, unreadable = partitions_of(paths, **opening)
+    for path, reason in unreadable.items():
+        complain(f"{path}: {reason}")
+    chosen = select(resolved, topics, partitions)
     total = sum(segment.size for each in chosen for segment in each.segments)
     with progress_bar("info", total) as advance:
         found = describe(
@@ -79,7 +81,7 @@ def info(  # noqa: PLR0917 - click hands everything over by name
         say_json(_as_dict(found))
     else:
         _show(found, by_partition=by == "partition", sort=sort)
-    return CORRUPT if found.gaps or found.corrupt_bytes or found.errors else FINE
+    return CORRUPT if found.gaps or found.corrupt_bytes or found.errors or unreadable else FINE
 
 
 def _show(found: LogDirInfo, *, by_partition: bool, sort: str) -> None:

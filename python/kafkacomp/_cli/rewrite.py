@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafkacomp import log
-from kafkacomp._cli.common import CORRUPT, FINE, LOG_FORMAT, MAX_OUTPUT_SIZE, complain, progress_bar, say, say_json
+from kafkacomp._cli.common import LOG_FORMAT, MAX_OUTPUT_SIZE, complain, progress_bar, say, say_json
 from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS
+from kafkacomp._exit_status import CORRUPT, FINE
 from kafkacomp._text import camel_case, count_text
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 #: The most bytes of quorum-state and meta.properties, of which a broker writes some hundred.
 _MOST_TEXT = 1 << 20
+#: Of a FIFO or device, and of a link that leads to itself.
+NOT_FILES = frozenset({errno.EINVAL, errno.ELOOP})
 
 
 def entries(file: SourceFile) -> list[dict[str, Any]]:  # noqa: C901, PLR0911 - one for each kind
@@ -25,7 +28,7 @@ def entries(file: SourceFile) -> list[dict[str, Any]]:  # noqa: C901, PLR0911 - 
         CorruptRecordError: the file is corrupt.
         OSError: the file cannot be read.
     """
-    path: PathOrBytes = file.name if file.stored is None else file.read()
+    path: PathOrBytes = file.name if file.stored is None else _content(file)
     match file.kind:
         case "index":
             return [entry._asdict() for entry in log.read_offset_index(path, file.base_offset)]
@@ -46,9 +49,19 @@ def entries(file: SourceFile) -> list[dict[str, Any]]:  # noqa: C901, PLR0911 - 
         case "meta.properties":
             return [_properties(file)]
         case "rsm-manifest":
-            return [_manifest(Manifest.parse(file.read(), file.name))]
+            return [_manifest(Manifest.parse(_content(file), file.name))]
         case kind:
             raise ValueError(f"{file.name}: {kind} is not a kind of side file")
+
+
+def _content(file: SourceFile) -> bytes:
+    """What a file contains; a FIFO or a loop of links in its place is corruption, after which others are read."""
+    try:
+        return file.read()
+    except OSError as error:
+        if error.errno not in NOT_FILES:
+            raise
+        raise CorruptRecordError(f"{file.name}: {error.strerror}") from None
 
 
 def _manifest(manifest: Manifest) -> dict[str, Any]:

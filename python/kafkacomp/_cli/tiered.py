@@ -10,8 +10,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from kafkacomp._cli.common import CORRUPT, FINE, complain, say_json, together, waiting
+from kafkacomp._cli.common import complain, say_json, together, waiting
+from kafkacomp._cli.side_files import NOT_FILES
 from kafkacomp._click import parsed
+from kafkacomp._exit_status import CORRUPT, FINE
 from kafkacomp._storage.files import find
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._text import printable
@@ -19,11 +21,14 @@ from kafkacomp.tiered.files import chunked_files
 from kafkacomp.tiered.inspect import SegmentInfo, inspect
 from kafkacomp.tiered.keys import EncryptionKeys
 from kafkacomp.tiered.resolve import TieredOptions
+from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kafkacomp._storage.files import SourceFile
+    from kafkacomp._storage.partition import Partition
+    from kafkacomp.exceptions import CorruptRecordError
 
 _STORAGE_OPTION = "--storage-option"
 
@@ -97,6 +102,20 @@ def files_of(
 
 
 #: The options of the commands that read tiered storage.
+def partitions_of(paths: object, **opening: Any) -> tuple[list[Partition], dict[str, str]]:  # noqa: ANN401 - handed on
+    """The partitions of paths, and why manifests could not be read: the other segments are read nevertheless."""
+    unreadable: dict[str, str] = {}
+
+    def failed(path: str, error: OSError | CorruptRecordError) -> None:
+        if isinstance(error, OSError) and error.errno not in NOT_FILES:
+            raise error
+        reason = error.strerror if isinstance(error, OSError) else None
+        unreadable[path] = reason or str(error).removeprefix(f"{path}: ")
+
+    with waiting("listing segments"):
+        return SourceOptions(**opening).resolve(paths, failed=failed), unreadable
+
+
 tiered_options = together(
     click.option("--remote-log-metadata", type=click.Path(),
                  help="Tiered storage: a folder with the partitions of __remote_log_metadata."),

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import click
 
 from kafkacomp import broker, record
-from kafkacomp._cli.common import CORRUPT, FINE, MAX_OUTPUT_SIZE, say, say_json, waiting
+from kafkacomp._cli.common import MAX_OUTPUT_SIZE, say, say_json, waiting
+from kafkacomp._exit_status import CORRUPT, FINE
 from kafkacomp._storage.filesystem import open_local
 from kafkacomp._text import printable
 from kafkacomp._types import TimestampType

@@ -29,6 +29,8 @@ _SIGNATURES: Final = (
     (b"PAR1", "a Parquet file", _TABLE),
     (b"ARROW1", "an Arrow file", _TABLE),
 )
+#: All of them: the first bytes of a segment are compared once.
+_MAGICS: Final = tuple(signature for signature, _, _ in _SIGNATURES)
 _TAR: Final = (257, b"ustar")
 #: Suffixes of what is looked into where a folder has no segments.
 _PACKED: Final = (".zip", ".gz", ".zst", ".lz4", ".bz2", ".xz", ".7z", ".tar", ".tgz")
@@ -45,9 +47,10 @@ def refuse_container(name: str, head: bytes) -> None:
     Raises:
         ValueError: the message has the kind of the file and what to do.
     """
-    at, ustar = _TAR
-    if head[at : at + len(ustar)] == ustar:
+    if head.startswith(_TAR[1], _TAR[0]):
         raise ValueError(f"{name}: this is a tar archive, not a log segment: {_UNPACK}")
+    if not head.startswith(_MAGICS):
+        return
     for signature, kind, advice in _SIGNATURES:
         if head.startswith(signature):
             raise ValueError(f"{name}: this is {kind}, not a log segment: {advice}")

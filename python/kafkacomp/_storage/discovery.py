@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from kafkacomp._storage.filesystem import FileSystem
     from kafkacomp._storage.stores import Entry
+    from kafkacomp.exceptions import CorruptRecordError
 
 _LOGGER = logging.getLogger("kafkacomp")
 
@@ -57,8 +58,8 @@ _PASSING = (".deleted", ".swap", ".cleaned", ".lock", ".properties", ".tmp")
 #: Finds the file system of a path, and the path in it, as :func:`kafkacomp._storage.filesystem.open_filesystem` does.
 Opener: TypeAlias = "Callable[[str], tuple[FileSystem, str]]"
 
-#: Called with the path of a folder that cannot be listed, and the error.
-_Failed: TypeAlias = "Callable[[str, OSError], object] | None"
+#: Called with the path of a folder that cannot be listed, or of a manifest that cannot be read, and the error.
+Failed: TypeAlias = "Callable[[str, OSError | CorruptRecordError], object] | None"
 
 
 def find_partitions(
@@ -66,7 +67,7 @@ def find_partitions(
     topic: str | None = None,
     partition: int | None = None,
     *,
-    failed: _Failed = None,
+    failed: Failed = None,
     opened: Opener = open_filesystem,
 ) -> list[Partition]:
     """Find the partitions of ``source``, which is as in :func:`kafkacomp.scan`.
@@ -168,7 +169,7 @@ def _merge(found: list[Partition]) -> list[Partition]:
     return result
 
 
-def _resolve(source: object, failed: _Failed, opened: Opener) -> Iterator[Partition]:
+def _resolve(source: object, failed: Failed, opened: Opener) -> Iterator[Partition]:
     if isinstance(source, Partition):
         yield source  # found before: the task of a Spark worker
     elif isinstance(source, str | os.PathLike):
@@ -217,7 +218,7 @@ def _is_bytes_like(source: object) -> bool:
     return True
 
 
-def find_in(filesystem: FileSystem, path: str, failed: _Failed = None) -> Iterator[Partition]:
+def find_in(filesystem: FileSystem, path: str, failed: Failed = None) -> Iterator[Partition]:
     """Find the partitions at a path of a file system.
 
     Raises:
@@ -228,11 +229,11 @@ def find_in(filesystem: FileSystem, path: str, failed: _Failed = None) -> Iterat
     if not entry.is_dir:
         yield _single_file(filesystem, entry)
         return
-    errors: list[tuple[str, OSError]] = []
+    errors: list[tuple[str, OSError | CorruptRecordError]] = []
 
     def find() -> list[Partition]:
         errors.clear()
-        note: _Failed = None if failed is None else lambda path, error: errors.append((path, error))
+        note: Failed = None if failed is None else lambda path, error: errors.append((path, error))
         return list(_folder(filesystem, path, filesystem.list(path), note, searched=_Searched()))
 
     # Spark writes to local folders only.
@@ -268,7 +269,7 @@ def _folder(
     filesystem: FileSystem,
     path: str,
     entries: list[Entry],
-    failed: _Failed,
+    failed: Failed,
     *,
     searched: _Searched,
     checkpoints: OffsetCheckpoints | None = None,

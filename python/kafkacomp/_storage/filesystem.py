@@ -205,7 +205,9 @@ class _Local:
                 for entry in scan:
                     try:
                         entries.append(Entry(entry.path, entry.is_dir(), entry.stat().st_size))
-                    except FileNotFoundError:
+                    except OSError as error:
+                        if error.errno not in {errno.ENOENT, errno.ELOOP}:
+                            raise
                         if entry.is_symlink():  # of a segment, it is an error when it is opened
                             _LOGGER.warning("%s: a link whose target does not exist", entry.path)
                             entries.append(Entry(entry.path, is_dir=False, size=0))

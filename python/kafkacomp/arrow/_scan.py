@@ -37,6 +37,10 @@ LOCATION: frozenset[str] = frozenset(
     {"topics", "partitions", "topic", "partition", *(each.name for each in fields(SourceOptions))}
 )
 TimestampUnit = Literal["s", "ms", "us", "ns", "int64"]
+#: What these types allow; a scan checks against them, and ``get_args`` is not called for each.
+BINARY_TYPES, ISOLATION_LEVELS, ON_ERROR, TIMESTAMP_UNITS = map(
+    get_args, (BinaryType, IsolationLevel, OnError, TimestampUnit)
+)
 
 
 def scan(
@@ -149,10 +153,10 @@ def scan(
         :class:`kafkacomp.LogDir`, which lists topics, partitions and segments; :func:`kafkacomp.arrow.filter_rows`,
         which chooses rows by key, value or header; :func:`kafkacomp.write`.
     """
-    one_of("isolation_level", isolation_level, get_args(IsolationLevel))
-    one_of("on_error", on_error, get_args(OnError))
-    one_of("timestamp_unit", timestamp_unit, get_args(TimestampUnit))
-    one_of("binary_type", binary_type, get_args(BinaryType))
+    one_of("isolation_level", isolation_level, ISOLATION_LEVELS)
+    one_of("on_error", on_error, ON_ERROR)
+    one_of("timestamp_unit", timestamp_unit, TIMESTAMP_UNITS)
+    one_of("binary_type", binary_type, BINARY_TYPES)
     check_log_format(log_format)
     integer("batch_rows", batch_rows, (1, 2**31 - 1))
     integer("arrow_batch_bytes", arrow_batch_bytes, (1, MAX_BATCH_BYTES))
@@ -175,7 +179,7 @@ def scan(
         storage_options=storage_options,
     )
     settings = {
-        "columns": checked_columns(DEFAULT_COLUMNS if columns is None else columns, COLUMNS),
+        "columns": list(DEFAULT_COLUMNS) if columns is None else checked_columns(columns, COLUMNS),
         "start_time": first_ms,
         "end_time": end_ms,
         "read_committed": isolation_level == "read_committed",
@@ -211,33 +215,33 @@ def find(
         ValueError: a folder names another topic or partition than ``topic`` and ``partition``, which do not filter.
     """
     found = SourceOptions(**opening).resolve(source, topic, partition)
-    for name, given, several in (("topic", topic, "topics"), ("partition", partition, "partitions")):
-        named = next((getattr(each, name) for each in found if getattr(each, name) != given), None)
-        if given is not None and named is not None:
-            rule = f"{name} is for segments whose folder does not name one; to choose {several}, use {several}"
-            raise ValueError(f"{name} {given!r}: the source has the {name} {named!r}: {rule}")
+    for name, given in (("topic", topic), ("partition", partition)):
+        named = [] if given is None else [getattr(each, name) for each in found if getattr(each, name) != given]
+        if named:
+            rule = f"{name} is for segments whose folder does not name one; to choose {name}s, use {name}s"
+            raise ValueError(f"{name} {given!r}: the source has the {name} {named[0]!r}: {rule}")
     return select(found, topics, partitions)
 
 
 def _with_bounds(partitions: list[Partition], start: Offsets, end: Offsets) -> list[BoundedPartition]:
-    known: set[object] = {(each.topic, each.partition) for each in partitions}
     bounds: tuple[tuple[str, object], ...] = (("start_offset", start), ("end_offset", end))
     for name, bound in bounds:
-        if bound is None or isinstance(bound, int):
-            _offset(name, bound)
-            continue
-        if not isinstance(bound, Mapping):
+        if isinstance(bound, Mapping):
+            known = {(each.topic, each.partition) for each in partitions}
+            for key, value in bound.items():
+                _offset(name, value)
+                if key not in known:
+                    raise ValueError(f"{name}: no partition {key!r} in the source")
+        elif bound is not None and not isinstance(bound, int):
             message = f"{name} must be an int or a mapping of (topic, partition) to int, not {type(bound).__name__}"
             raise TypeError(message)
-        for key, value in bound.items():
-            _offset(name, value)
-            if key not in known:
-                raise ValueError(f"{name}: no partition {key!r} in the source")
-    for each in partitions:
-        low, high = bound_of(start, each), bound_of(end, each)
-        if low is not None and high is not None and low > high:
-            raise ValueError(f"start_offset {low} is above end_offset {high}: swap them")
-    return [BoundedPartition(each, bound_of(start, each), bound_of(end, each)) for each in partitions]
+        else:
+            _offset(name, bound)
+    bounded = [BoundedPartition(each, bound_of(start, each), bound_of(end, each)) for each in partitions]
+    for each in bounded:
+        if each.start_offset is not None and each.end_offset is not None and each.start_offset > each.end_offset:
+            raise ValueError(f"start_offset {each.start_offset} is above end_offset {each.end_offset}: swap them")
+    return bounded
 
 
 def bound_of(bound: Offsets, partition: Partition) -> int | None:

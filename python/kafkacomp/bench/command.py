@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,9 +17,10 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 import kafkacomp
 from kafkacomp._arguments import parse_size
 from kafkacomp._click import parsed
+from kafkacomp._exit_status import CORRUPT, FINE
+from kafkacomp._exit_status import run as ended
 from kafkacomp._storage.new_file import new_file
 from kafkacomp.bench import corpus, environment, peers, plot, presets, table
-from kafkacomp.bench.peers.base import MissingPeerError, WrongResultError
 from kafkacomp.bench.peers.java import Jars
 from kafkacomp.bench.peers.ours import Ours
 from kafkacomp.bench.presets import Preset
@@ -37,37 +39,16 @@ if TYPE_CHECKING:
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
-FINE, WRONG_RESULT, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 STANDARD_OUTPUT = "-"
 _TERMINAL_WIDTH = 200
 
 
-def run(arguments: list[str] | None) -> int:  # noqa: PLR0911 - one for each kind of end
+def run(arguments: list[str] | None) -> int:
     """Run the command and return the exit status."""
-    try:
-        # The report shows the command line as it was given.
-        words = sys.argv[1:] if arguments is None else arguments
-        status = bench.main(words, prog_name="python -m kafkacomp.bench", standalone_mode=False, obj=words)
-        sys.stdout.flush()
-    except click.ClickException as error:
-        error.show()
-        return WRONG_USE
-    except (KeyboardInterrupt, click.Abort):
-        return INTERRUPTED
-    except (kafkacomp.KafkaCompError, WrongResultError) as error:
-        where = getattr(error, "segment", None)
-        _complain(f"{where}: {error}" if where else str(error))
-        return WRONG_RESULT
-    except ModuleNotFoundError as error:
-        _complain(f"{error.name} is missing: pip install 'kafkacomp[bench]'")
-        return WRONG_USE
-    except OSError as error:
-        _complain(": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None))
-        return WRONG_USE
-    except (ValueError, MissingPeerError) as error:
-        _complain(str(error))
-        return WRONG_USE
-    return status if isinstance(status, int) else FINE
+    # The report shows the command line as it was given.
+    words = sys.argv[1:] if arguments is None else arguments
+    command = partial(bench.main, words, prog_name="python -m kafkacomp.bench", standalone_mode=False, obj=words)
+    return ended(command, _complain)
 
 
 def _complain(message: str) -> None:
@@ -164,7 +145,7 @@ def bench(  # noqa: PLR0917 - click hands everything over by name
     done.left_out |= missing
     report = Report(described, sources, done, compared)
     _give(report, json_to, csv_to, plot_to)
-    return WRONG_RESULT if done.wrong else FINE
+    return CORRUPT if done.wrong else FINE
 
 
 def _check_use(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from kafkacomp._extras import require
 from kafkacomp.bench.stages import COMPRESS, DECOMPRESS
 
 if TYPE_CHECKING:
@@ -25,10 +26,10 @@ def check() -> None:
     """Check before the run whether the chart can be drawn.
 
     Raises:
-        ModuleNotFoundError: the extra ``bench`` is not installed.
+        ModuleNotFoundError: altair is not installed.
     """
-    import altair as alt  # noqa: F401, PLC0415 - an extra
-    import vl_convert  # noqa: F401, PLC0415 - what altair writes files with
+    require("altair")
+    require("vl_convert")  # altair writes files with it
 
 
 def draw(results: Sequence[Result], path: Path, heading: Sequence[str]) -> None:

@@ -150,7 +150,7 @@ def _source(name: str, path: Path | None, data: bytes, records: str) -> Source:
         try:
             stored = [_rows(batch) for batch in record.read_batches(data)]
         except KafkaCompError as error:
-            error.segment = error.segment or name
+            error.args = (f"{error.segment or name}: {error}",)
             raise
         return Source(name, len(data), [rows for rows in stored if rows], real_batches=True)
     if records == LINES or (records == AUTO and (name == "sample" or Path(name).suffix in _LINES)):

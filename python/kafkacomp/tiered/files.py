@@ -40,7 +40,7 @@ def chunked_files(folder: RemoteFolder, keys: EncryptionKeys) -> Iterator[Source
         yield SourceFile(PurePosixPath(path), "rsm-manifest", content)
         try:
             manifest = read_manifest(filesystem, path)
-        except CorruptRecordError:
+        except (CorruptRecordError, OSError):
             continue  # reported when the manifest's file is read
         indexes = folder.file(each.start_offset, each.id, "indexes")
         segment = ChunkedSegment(filesystem, log, indexes, manifest, keys)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
 
+    from kafkacomp._storage.discovery import Failed
     from kafkacomp._storage.remote import RemoteFolder, StoredSegment
     from kafkacomp.tiered.local import LocalLog
     from kafkacomp.tiered.manifest import Manifest
@@ -112,7 +113,7 @@ def _follow_one_another(borders: list[tuple[int, int]]) -> bool:
     return all(end == first for (_, end), (first, _) in pairwise(borders))
 
 
-def resolve_remote(partitions: Iterable[Partition], options: TieredOptions) -> list[Partition]:
+def resolve_remote(partitions: Iterable[Partition], options: TieredOptions, failed: Failed = None) -> list[Partition]:
     """Choose the segments and offsets of partitions in remote storage; other partitions are returned unchanged.
 
     Raises:
@@ -144,7 +145,7 @@ def resolve_remote(partitions: Iterable[Partition], options: TieredOptions) -> l
         key = (one.partition.topic, one.partition.partition)
         chosen = one if None in key else _current(same[key], options)
         if chosen is not None:
-            result.append(_Reader(chosen, options).partition())
+            result.append(_Reader(chosen, options, failed).partition())
     result = [each for each in result if each.segments]
     if not result:
         folder = next(iter(same.values()))[0].folder.path
@@ -201,7 +202,8 @@ def _current(same: list[_Found], options: TieredOptions) -> _Found | None:
 class _Reader:
     """Chooses the segments and offsets of one partition."""
 
-    def __init__(self, found: _Found, options: TieredOptions) -> None:
+    def __init__(self, found: _Found, options: TieredOptions, failed: Failed = None) -> None:
+        self._failed = failed
         self._partition = found.partition
         self._folder = found.folder
         self._options = options
@@ -295,7 +297,7 @@ class _Reader:
             else:
                 readable.append(each)
         with ThreadPoolExecutor(_PARALLEL) as pool:
-            return list(pool.map(self._chunked, readable))
+            return [each for each in pool.map(self._chunked, readable) if each is not None]
 
     def _plain(self, wanted: _Wanted, *, needs_epochs: bool) -> _Remote:
         """Open a segment whose files are copies of the broker's files."""
@@ -326,11 +328,17 @@ class _Reader:
         checkpoint: list[tuple[int, int]] = [*_kafkacomp.read_leader_epoch_checkpoint(content, path)]
         return replace(known, end_offset=end - 1, leader_epochs=epochs_within(checkpoint, known.start_offset, end - 1))
 
-    def _chunked(self, wanted: _Wanted) -> _Remote:
-        """Open a segment that Aiven's plugin has stored."""
+    def _chunked(self, wanted: _Wanted) -> _Remote | None:
+        """Open a segment that Aiven's plugin has stored; ``None`` if its manifest cannot be read, which was told."""
         path = self._folder.file(wanted.start, wanted.id, "rsm-manifest")
-        manifest = read_manifest(self._folder.filesystem, path)
-        _check(manifest.segment, wanted.start, wanted.id, path)
+        try:
+            manifest = read_manifest(self._folder.filesystem, path)
+            _check(manifest.segment, wanted.start, wanted.id, path)
+        except (CorruptRecordError, OSError) as error:
+            if self._failed is None:
+                raise
+            self._failed(path, error)
+            return None
         log, indexes = self._objects(wanted)
         opener = ChunkedSegment(self._folder.filesystem, log, indexes, manifest, self._options.keys)
         self._check_key(opener, manifest)

@@ -11,9 +11,9 @@ from kafkacomp._storage.filesystem import open_filesystem
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from kafkacomp._storage.discovery import Opener
+    from kafkacomp._storage.discovery import Failed, Opener
     from kafkacomp._storage.partition import Partition
     from kafkacomp.tiered.resolve import TieredOptions
 
@@ -50,7 +50,7 @@ class SourceOptions:
         topic: str | None = None,
         partition: int | None = None,
         *,
-        failed: Callable[[str, OSError], object] | None = None,
+        failed: Failed = None,
     ) -> list[Partition]:
         """Find the partitions of ``source``, as :func:`resolve` does."""
         return resolve(source, topic, partition, failed=failed, tiered=self.tiered, opened=self.opened)
@@ -61,7 +61,7 @@ def resolve(
     topic: str | None = None,
     partition: int | None = None,
     *,
-    failed: Callable[[str, OSError], object] | None = None,
+    failed: Failed = None,
     tiered: TieredOptions | None = None,
     opened: Opener = open_filesystem,
 ) -> list[Partition]:
@@ -80,4 +80,4 @@ def resolve(
         return found
     from kafkacomp.tiered.resolve import TieredOptions, resolve_remote  # noqa: PLC0415 - only where it is needed
 
-    return resolve_remote(found, tiered or TieredOptions())
+    return resolve_remote(found, tiered or TieredOptions(), failed)

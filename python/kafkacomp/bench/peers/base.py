@@ -6,6 +6,7 @@ import importlib.metadata
 from typing import TYPE_CHECKING, TypeAlias
 
 from kafkacomp.bench.stages import BUILD, COMPRESS, DECOMPRESS, ITERATE, Cell, Pass, in_threads, timed
+from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,7 @@ Bytes: TypeAlias = "Callable[[bytes], bytes]"
 Read: TypeAlias = "Iterator[tuple[int, int, bytes | None, bytes | None, Sequence[tuple[str, bytes | None]]]]"
 
 
-class MissingPeerError(Exception):
+class MissingPeerError(ImportError):
     """A peer that was named is not available."""
 
 
@@ -27,7 +28,7 @@ class NotComparableError(Exception):
     """A peer does not have the codec, level or stage, or its result under that name is a different one."""
 
 
-class WrongResultError(Exception):
+class WrongResultError(KafkaCompError):
     """A peer's result differs from ours."""
 
 
