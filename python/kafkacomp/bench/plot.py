@@ -5,9 +5,9 @@ PNG and SVG are for documents; HTML has a tooltip on each point and contains all
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkacomp._extras import require
 from kafkacomp.bench.stages import COMPRESS, DECOMPRESS
 
 if TYPE_CHECKING:
@@ -28,8 +28,11 @@ def check() -> None:
     Raises:
         ModuleNotFoundError: altair is not installed.
     """
-    require("altair")
-    require("vl_convert")  # altair writes files with it
+    for package in ("altair", "vl_convert"):  # altair writes files with the other one
+        try:
+            import_module(package)
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError(f"{package} is missing: pip install 'kafkacomp[bench]'") from None
 
 
 def draw(results: Sequence[Result], path: Path, heading: Sequence[str]) -> None:
