@@ -45,14 +45,15 @@ from kafkacomp._cli.tiered import (
     tiered,
     tiered_options,
 )
-from kafkacomp._cli.verify import Finding, Report, verify_read
-from kafkacomp._cli.verify import verify as verify_files
+from kafkacomp._cli.verify import Report, verify_files
+from kafkacomp._cli.verify import verify as verify_partitions
 from kafkacomp._click import parsed
 from kafkacomp._exit_status import CORRUPT, FINE, INTERRUPTED, TERMINATED, WRONG_USE
 from kafkacomp._exit_status import run as ended
 from kafkacomp._storage.files import BATCHES, find
 from kafkacomp._text import count_text, printable, time_text
 from kafkacomp.arrow._filter import Conditions
+from kafkacomp.log._verify import error_at
 
 if TYPE_CHECKING:
     from kafkacomp._log_format import LogFormat
@@ -68,7 +69,7 @@ def run(arguments: list[str] | None) -> int:
     logger.propagate = False
     try:
         with sigterm_raises():
-            return ended(partial(_command, arguments), complain)
+            return ended(partial(_invoke, arguments), complain)
     except TerminatedError:
         return TERMINATED
     except KeyboardInterrupt:  # it came when the command had ended
@@ -78,7 +79,7 @@ def run(arguments: list[str] | None) -> int:
         logger.removeHandler(handler)
 
 
-def _command(arguments: list[str] | None) -> object:
+def _invoke(arguments: list[str] | None) -> object:
     completes = os.environ.get("_KAFKACOMP_COMPLETE", "").endswith("_complete")
     for name in ("COMP_WORDS", "COMP_CWORD"):
         if completes and name not in os.environ:
@@ -210,8 +211,8 @@ def verify(
         found, unreadable = partitions_of(paths, **opening)
         total = sum(segment.size for each in found for segment in each.segments)
         with progress_bar("verify", total) as advance:
-            report = verify_read(found, progress=advance, **options)
-        report.errors += [Finding(path, 0, reason) for path, reason in unreadable.items()]
+            report = verify_partitions(found, progress=advance, **options)
+        report.errors += [error_at(path, 0, reason) for path, reason in unreadable.items()]
     if as_json:
         say_json(report.as_dict())
     else:

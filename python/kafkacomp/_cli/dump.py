@@ -96,8 +96,7 @@ def _is_old(file: SourceFile, log_format: LogFormat, selected: Selected) -> bool
     """Whether a file is of Kafka 0.7."""
     if file.kind not in BATCHES:
         return False
-    wanted: LogFormat = "0.8+" if file.kind == "checkpoint" else log_format
-    if log_format_of(file.source, file.name, wanted) != "0.7":
+    if log_format_of(file.source, file.name, log_format) != "0.7":
         return False
     if not selected.is_everything:
         raise ValueError(f"{file.name}: a log of Kafka 0.7: use kafkacomp export to select its records")

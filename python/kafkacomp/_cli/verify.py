@@ -9,43 +9,31 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kafkacomp import _kafkacomp, log
 from kafkacomp._cli.side_files import entries
+from kafkacomp._storage.checkpoints import OffsetCheckpoints
+from kafkacomp._storage.discovery import well_named
 from kafkacomp._storage.files import BATCHES
+from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._storage.names import SWAP, basename, owner_of, parent_of, segment_offset
-from kafkacomp._storage.partition import LocalSegment, Segment
+from kafkacomp._storage.partition import Partition, Segment
 from kafkacomp._text import camel_case, printable, time_text
 from kafkacomp._threads import map_on_threads
 from kafkacomp.exceptions import KafkaCompError
-from kafkacomp.log._check import check_partition, check_segment
-from kafkacomp.log._verify import CheckedSegment, verified_partition
+from kafkacomp.log._check import PartitionCheck
+from kafkacomp.log._verify import Finding, error_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from kafkacomp import log
     from kafkacomp._log_format import LogFormat
     from kafkacomp._storage.files import SourceFile
-    from kafkacomp._storage.partition import Partition
     from kafkacomp.arrow._report import MissingRange
 
-#: Indexes that are checked with their segment.
 _WITH_SEGMENT = frozenset({"index", "timeindex", "txnindex"})
 #: Kinds of files that follow one another in a partition.
-_SEGMENTS = frozenset({"log", "message set"})
 #: The most missing ranges of a partition that the text output shows.
 _SHOWN = 20
-
-
-class Finding(NamedTuple):
-    """An error or a warning."""
-
-    file: str
-    #: The byte in the file.
-    position: int
-    message: str
-    #: The first and the last offset that are missing.
-    first_offset: int | None = None
-    last_offset: int | None = None
 
 
 class FileCoverage(NamedTuple):
@@ -131,14 +119,32 @@ class Report:
                 {"topic": topic, "compressionType": codec} | dict(zip(names, counts, strict=True))
                 for (topic, codec), counts in sorted(self.counts.items())
             ],
-            "errors": [camel_case(each._asdict()) for each in self.errors],
-            "warnings": [camel_case(each._asdict()) for each in self.warnings],
+            "errors": [_finding(each) for each in self.errors],
+            "warnings": [_finding(each) for each in self.warnings],
             "moreFindings": self.more,
             "missing": [camel_case(each._asdict()) for each in self.missing],
             "moreMissing": self.more_missing,
             "files": [camel_case(each._asdict()) for each in self.files],
             "offsetsCovered": sum(each.offsets for each in self.files),
         }
+
+    def add(self, partition: Partition, found: log.PartitionReport) -> None:
+        """Add what was found in a partition."""
+        for each in found.findings:
+            (self.errors if each.is_error else self.warnings).append(each)
+        self.missing += found.missing
+        self.more_missing += found.more_missing
+        for name, segment in found.segments.items():
+            owner = partition.topic or basename(parent_of(os.path.abspath(name)))  # noqa: PTH100 - of URLs, too
+            self.segments += 1
+            self.files.append(FileCoverage.of(name, owner, segment))
+            self.corrupt_batches += segment.corrupt_batches
+            self.repeated_batches += segment.repeated_batches
+            self.unreadable_bytes += segment.unreadable_bytes
+            self.more += segment.more_findings
+            for codec, counts in segment.by_compression_type.items():
+                known = self.counts.get((owner, codec), (0, 0, 0, 0))
+                self.counts[owner, codec] = [one + other for one, other in zip(known, counts, strict=True)]
 
     def missing_lines(self) -> Iterator[str]:
         """Lines of text, one for each partition."""
@@ -154,7 +160,12 @@ class Report:
             yield f"missing: {name}: offsets {shown}{others}"
 
 
-def verify(
+def _finding(found: Finding) -> dict[str, Any]:
+    fields = found._asdict()
+    return camel_case({name: fields[name] for name in fields if name not in {"is_error", "is_gap"}})
+
+
+def verify_files(
     files: Sequence[SourceFile],
     *,
     max_output_size: int,
@@ -163,35 +174,24 @@ def verify(
     log_format: LogFormat = "auto",
 ) -> Report:
     """Check all files; ``progress`` is called with the bytes done since the last call, from any thread."""
-    report = Report()
-    segments = [file for file in files if file.kind in BATCHES]
-    known = {file.path for file in segments}
-    begins = _begins(segments)
-    batches = {file.folder: _kafkacomp.KnownBatches() for file in segments}
-    following = {file.name: base for group in _partitions(segments, begins) for file, base in _following(group, begins)}
-
-    def check(file: SourceFile) -> log.SegmentReport | OSError:
-        in_partition = (_begin(file, begins), following.get(file.name), batches[file.folder])
-        return _segment(file, in_partition, max_output_size, progress, log_format)
-
-    found = {}
-    for file, each in zip(segments, map_on_threads(check, segments, threads), strict=True):
-        if isinstance(each, OSError):
-            report.errors.append(Finding(file.name, 0, each.strerror or str(each)))
-        else:
-            found[file.name] = each
-    for group in _partitions([file for file in segments if file.name in found], begins):
-        _add_partition(report, group, found, max_output_size, begins)
+    groups: dict[object, list[SourceFile]] = {}
     for file in files:
-        if file.kind in BATCHES or (file.kind in _WITH_SEGMENT and file.path.with_suffix(".log") in known):
-            report.side_files += file.kind not in BATCHES
-            continue
-        report.side_files += 1
-        report.errors += [Finding(file.name, position, message) for position, message in _side_file(file)]
+        if file.kind in BATCHES:
+            groups.setdefault(file.name if _base_offset(file) is None else (file.kind, file.folder), []).append(file)
+    report = verify(
+        [_partition(group) for group in groups.values()],
+        max_output_size=max_output_size, threads=threads, progress=progress, log_format=log_format,
+    )  # fmt: skip
+    known = {file.path for group in groups.values() for file in group}
+    for file in files:
+        if file.kind not in BATCHES:
+            report.side_files += 1
+            if file.kind not in _WITH_SEGMENT or file.path.with_suffix(".log") not in known:
+                report.errors += [error_at(file.name, position, message) for position, message in _side_file(file)]
     return report
 
 
-def verify_read(
+def verify(
     partitions: Sequence[Partition],
     *,
     max_output_size: int,
@@ -199,152 +199,58 @@ def verify_read(
     progress: Callable[[int], object],
     log_format: LogFormat = "auto",
 ) -> Report:
-    """Check the segments and offsets of tiered storage that a scan reads."""
+    """Check the segments of partitions; ``progress`` as in :func:`verify_files`."""
     report = Report()
+    checks = [PartitionCheck(each, log_format, max_output_size, progress) for each in partitions]
 
-    def check(partition: Partition) -> log.PartitionReport:
-        return check_partition(partition, log_format=log_format, max_output_size=max_output_size, progress=progress)
+    def check(one: tuple[PartitionCheck, Segment]) -> log.SegmentReport | OSError:
+        try:
+            return one[0].segment(one[1])
+        except OSError as error:
+            # An object whose bytes do not match its manifest, or that was deleted; other errors end the command.
+            if isinstance(one[1].source, str) or error.errno not in {errno.EIO, errno.ENOENT}:
+                raise
+            return error
 
-    for partition, found in zip(partitions, map_on_threads(check, partitions, threads), strict=True):
-        for segment in partition.segments:
-            owner = partition.topic or basename(parent_of(segment.name))
-            _add(report, segment.name, owner, found.segments[segment.name])
-        _add_found(report, found)
+    todo = [(each, segment) for each in checks for segment in each.partition.segments]
+    found: dict[str, log.SegmentReport] = {}
+    for (_, segment), each in zip(todo, map_on_threads(check, todo, threads), strict=True):
+        if isinstance(each, OSError):
+            report.errors.append(error_at(segment.name, 0, each.strerror or str(each)))
+        else:
+            found[segment.name] = each
+    for one in checks:
+        report.add(one.partition, one.report(found))
     return report
 
 
-def _begins(segments: Sequence[SourceFile]) -> dict[str, int]:
-    """The first offsets of segments in folders where a name is wrong, by path."""
-    found = {}
-    for folder in {file.folder for file in segments if file.kind == "log" and file.stored is None}:
-        paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".log")]  # noqa: PTH118, PTH208
-        named = ((segment_offset(basename(path)), path) for path in paths)
-        ordered = sorted((base, path) for base, path in named if base is not None)
-        for each in _kafkacomp.misnamed_segments([LocalSegment(path, base) for base, path in ordered]):
-            found[ordered[each.index][1]] = each.first_offset
-    return found
-
-
-def _partitions(segments: Sequence[SourceFile], begins: Mapping[str, int]) -> list[list[SourceFile]]:
-    """Group the segments by partition in the order of their base offsets; other files are on their own."""
-    groups: dict[object, list[SourceFile]] = {}
-    for file in segments:
-        is_segment = file.kind in _SEGMENTS and _base_offset(file) is not None
-        groups.setdefault((file.kind, file.folder) if is_segment else ("file", file.name), []).append(file)
-    for group in groups.values():
-        group.sort(key=lambda file: (_begin(file, begins) or 0, file.path.name))
-    return list(groups.values())
+def _partition(files: Sequence[SourceFile]) -> Partition:
+    """The segments of a folder as a partition; the context is what its folder has besides, by which they are judged."""
+    folder, is_local = files[0].folder, files[0].stored is None
+    topic, number = owner_of(folder)
+    segments = [Segment(each.name, each.source, each.size, base_offset=_base_offset(each)) for each in files]
+    partition = Partition(topic, number, segments)
+    if is_local and topic is not None:
+        # Files that were given one by one need not be all segments of a partition.
+        partition.checkpoints = OffsetCheckpoints(*open_filesystem(parent_of(folder)))
+    if segments[0].base_offset is None:
+        return partition
+    given = {each.path.name for each in files}
+    beside = sorted(set(os.listdir(folder)) - given) if is_local else []  # noqa: PTH208 - paths are strings
+    suffix = ".kafka" if files[0].kind == "message set" else ".log"
+    others = [
+        Segment(f"{folder}/{name}", f"{folder}/{name}", 0, base_offset=segment_offset(name))
+        for name in beside
+        if segment_offset(name) is not None and name.endswith(suffix)
+    ]
+    both = well_named(sorted([*segments, *others], key=lambda each: (each.base_offset, basename(each.name))))
+    partition.segments = [each for each in both if basename(each.name) in given]
+    partition.context = [each for each in both if basename(each.name) not in given]
+    return partition
 
 
 def _base_offset(file: SourceFile) -> int | None:
     return segment_offset(file.path.name.removesuffix(SWAP))
-
-
-def _begin(file: SourceFile, begins: Mapping[str, int]) -> int | None:
-    return begins.get(os.path.join(file.folder, file.path.name), _base_offset(file))  # noqa: PTH118 - a key
-
-
-def _following(group: Sequence[SourceFile], begins: Mapping[str, int]) -> Iterator[tuple[SourceFile, int]]:
-    """Yield each segment that has a next one in its folder, with the base offset of that."""
-    kind = group[0].kind
-    if _base_offset(group[0]) is None or kind not in _SEGMENTS:
-        return
-    beside: list[int | None] = []
-    if group[0].stored is None:
-        folder = group[0].folder
-        is_old = kind == "message set"
-        names = [name for name in os.listdir(folder) if name.endswith(".kafka") == is_old]  # noqa: PTH208
-        beside = [begins.get(os.path.join(folder, name), segment_offset(name)) for name in names]  # noqa: PTH118
-    own = [_begin(file, begins) for file in group]
-    bases = sorted({base for base in (*beside, *own) if base is not None})
-    for file, begin in zip(group, own, strict=True):
-        base = next((each for each in bases if each > (begin or 0)), None)
-        if base is not None:
-            yield file, base
-
-
-def _segment(
-    file: SourceFile,
-    in_partition: tuple[int | None, int | None, _kafkacomp.KnownBatches],
-    max_output_size: int,
-    progress: Callable[[int], object],
-    log_format: LogFormat,
-) -> log.SegmentReport | OSError:
-    """The report of a segment, or the error of an object whose bytes do not match its manifest."""
-    done = 0
-
-    def step(now: int) -> None:
-        nonlocal done
-        progress(now - done)
-        done = now
-
-    base, following, known = in_partition
-    log_format = "0.8+" if file.kind == "checkpoint" else log_format
-    try:
-        return check_segment(
-            Segment(file.name, file.source, file.size, base_offset=base),
-            owner_of(file.folder),
-            next_base_offset=following,
-            log_format=log_format,
-            max_output_size=max_output_size,
-            progress=step,
-            known=known,
-        )
-    except OSError as error:
-        if file.stored is None or error.errno not in {errno.EIO, errno.ENOENT}:
-            raise
-        return error
-
-
-def _add_partition(
-    report: Report,
-    group: Sequence[SourceFile],
-    found: dict[str, log.SegmentReport],
-    max_output_size: int,
-    begins: Mapping[str, int],
-) -> None:
-    folder = group[0].folder
-    owner = owner_of(folder)
-    segments = []
-    for file in group:
-        base = _begin(file, begins) if file.kind in _SEGMENTS else None
-        named = None if base is None or base == _base_offset(file) else _base_offset(file)
-        segments.append(CheckedSegment(file.name, base, found[file.name], file.source, named_offset=named))
-    # Files that were given one by one need not be all segments of a partition.
-    cleaned_to = None if group[0].stored else _cleaned_to(Path(folder), owner)
-    for file in group:
-        _add(report, file.name, file.owner, found[file.name])
-    _add_found(report, verified_partition(owner, segments, cleaned_to, max_output_size))
-
-
-def _add_found(report: Report, found: log.PartitionReport) -> None:
-    for each in found.findings:
-        entry = Finding(each.file, each.position, each.message, each.first_offset, each.last_offset)
-        (report.errors if each.is_error else report.warnings).append(entry)
-    report.missing += found.missing
-    report.more_missing += found.more_missing
-
-
-def _cleaned_to(folder: Path, owner: tuple[str | None, int | None]) -> int | None:
-    """The offset below which compaction has cleaned a partition; a corrupt checkpoint is reported separately."""
-    try:
-        entries = log.read_offset_checkpoint(folder.parent / "cleaner-offset-checkpoint")
-    except (OSError, KafkaCompError):
-        return None
-    return next((each.offset for each in entries if (each.topic, each.partition) == owner), None)
-
-
-def _add(report: Report, file: str, owner: str, found: log.SegmentReport) -> None:
-    report.segments += 1
-    report.files.append(FileCoverage.of(file, owner, found))
-    report.corrupt_batches += found.corrupt_batches
-    report.repeated_batches += found.repeated_batches
-    report.unreadable_bytes += found.unreadable_bytes
-    report.more += found.more_findings
-    for codec, counts in found.by_compression_type.items():
-        sums = report.counts.setdefault((owner, codec), [0, 0, 0, 0])
-        for index, count in enumerate(counts):
-            sums[index] += count
 
 
 def _side_file(file: SourceFile) -> Iterator[tuple[int, str]]:

@@ -27,9 +27,7 @@ from kafkacomp._storage.names import (
     is_tiered_segment,
     leading_offset,
     parent_of,
-    partition_of,
     segment_offset,
-    tiered_partition_of,
 )
 from kafkacomp._storage.remote import RemoteFolder, remote_folder
 
@@ -104,15 +102,6 @@ class SourceFile:
     def source(self) -> Any:  # noqa: ANN401 - as the core takes it
         """The object by which the core opens it."""
         return str(self.path) if self.stored is None else self.stored.source
-
-    @property
-    def owner(self) -> str:
-        """The topic in the folder's name; otherwise the folder."""
-        folder = basename(self.folder)
-        is_tiered = is_tiered_segment(self.path.name.partition(".")[0] + ".log")
-        known = None if is_tiered else partition_of(folder)
-        topic, _ = known or tiered_partition_of(self.folder) or (folder, None)
-        return topic
 
     def read(self) -> bytes:
         """Read the whole file.

@@ -18,7 +18,7 @@ from kafkacomp.log._verify import CheckedSegment, PartitionReport, SegmentReport
 from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from kafkacomp._entries import LeaderEpochEntry
     from kafkacomp._log_format import LogFormat
@@ -155,29 +155,61 @@ def check_partition(
     progress: Callable[[int], object] | None = None,
 ) -> PartitionReport:
     """Verify a partition of any file system; ``progress`` is called with the bytes since its last call."""
-    owner = (partition.topic, partition.partition)
-    bases = [each.base_offset for each in partition.segments]
-    checked = []
-    known = KnownBatches()
-    for index, segment in enumerate(partition.segments):
+    check = PartitionCheck(partition, log_format, max_output_size, progress)
+    return check.report({each.name: check.segment(each) for each in partition.segments})
+
+
+class PartitionCheck:
+    """The check of a partition, whose segments can be checked on several threads."""
+
+    def __init__(
+        self,
+        partition: Partition,
+        log_format: LogFormat,
+        max_output_size: int,
+        progress: Callable[[int], object] | None = None,
+    ) -> None:
+        """Store the arguments of :func:`check_partition`."""
+        self.partition = partition
+        self._owner = (partition.topic, partition.partition)
+        self._log_format: LogFormat = log_format
+        self._max_output_size = max_output_size
+        self._progress = progress
+        self._known = KnownBatches()
+        everything = (*partition.segments, *partition.context)
+        self._bases = sorted(each.base_offset for each in everything if each.base_offset is not None)
+
+    def segment(self, segment: Segment) -> SegmentReport:
+        """Verify one of the segments."""
+        done = 0
+
+        def step(now: int) -> None:
+            nonlocal done
+            if self._progress is not None:
+                self._progress(now - done)
+            done = now
+
         base = segment.base_offset
-        following = None if base is None else next((b for b in bases[index:] if b is not None and b > base), None)
-        report = check_segment(
+        # If only a part of a segment is valid, it need not end where the next one begins.
+        is_whole = base is not None and segment.offsets is None
+        return check_segment(
             segment,
-            owner,
-            # If only a part of a segment is valid, it need not end where the next one begins.
-            next_base_offset=following if segment.offsets is None else None,
-            log_format=log_format,
-            max_output_size=max_output_size,
-            progress=None,
-            known=known,
+            self._owner,
+            next_base_offset=next((each for each in self._bases if is_whole and each > (base or 0)), None),
+            log_format=self._log_format,
+            max_output_size=self._max_output_size,
+            progress=step,
+            known=self._known,
         )
-        if progress is not None:
-            progress(segment.size)
-        checked.append(
-            CheckedSegment(segment.name, base, report, segment.source, segment.offsets, segment.named_offset)
-        )
-    return verified_partition(owner, checked, partition.cleaned_to, max_output_size)
+
+    def report(self, found: Mapping[str, SegmentReport]) -> PartitionReport:
+        """Compare the segments with one another; those without a report, by their names, are left out."""
+        checked = [
+            CheckedSegment(each.name, each.base_offset, found[each.name], each.source, each.offsets, each.named_offset)
+            for each in self.partition.segments
+            if each.name in found
+        ]
+        return verified_partition(self._owner, checked, self.partition.cleaned_to, self._max_output_size)
 
 
 def _leader_epochs(segment: Segment) -> list[LeaderEpochEntry]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kafkacomp.log._side_files import PathOrBytes
 
 #: The log format by the suffix of the file, if the content does not decide.
-_FORMATS: dict[str, LogFormat] = {"kafka": "0.7", "log": "0.8+", "checkpoint": "0.8+"}
+_FORMATS: dict[str, LogFormat] = {"kafka": "0.7", "log": "0.8+"}
 
 
 def detect_log_format(source: PathOrBytes, log_format: LogFormat = "auto") -> LogFormat:
@@ -44,6 +44,8 @@ def detect_log_format(source: PathOrBytes, log_format: LogFormat = "auto") -> Lo
 def log_format_of(source: object, name: str | None, log_format: LogFormat) -> LogFormat:
     """Detect the log format of a source of the core; ``name`` is the file's, ``None`` for bytes."""
     check_log_format(log_format)
+    if name is not None and name.endswith(".checkpoint"):
+        return "0.8+"  # KRaft's, which are younger
     if log_format != "auto":
         return log_format
     found: LogFormat | None = _kafkacomp.format_of_content(source)

@@ -32,7 +32,7 @@ class CodecCounts(NamedTuple):
 class Finding(NamedTuple):
     """An error or warning about a segment or an index next to it."""
 
-    #: log, index, timeindex or txnindex.
+    #: log, index, timeindex or txnindex; in the report of a partition the file's path.
     file: str
     #: The byte of that file.
     position: int
@@ -46,19 +46,6 @@ class Finding(NamedTuple):
     last_offset: int | None = None
     #: Whether these offsets are missing although nothing is corrupt.
     is_gap: bool = False
-
-
-class PartitionFinding(NamedTuple):
-    """An error or warning about a file of a partition."""
-
-    #: The file.
-    file: str
-    #: The byte of that file.
-    position: int
-    is_error: bool
-    message: str
-    first_offset: int | None = None
-    last_offset: int | None = None
 
 
 @dataclass(frozen=True)
@@ -147,7 +134,7 @@ class PartitionReport:
     #: The segments' reports by their path.
     segments: dict[str, SegmentReport]
     #: The findings in all files of the log, in the order of the segments.
-    findings: tuple[PartitionFinding, ...]
+    findings: tuple[Finding, ...]
     #: Offsets that no segment has, in order; adjacent ranges are merged. At most 10,000.
     missing: tuple[MissingRange, ...]
     #: Further ranges.
@@ -227,7 +214,7 @@ def verified_partition(
     Gaps in the reports of segments remain errors only if no other segment fills them and compaction does not explain
     them.
     """
-    findings: list[PartitionFinding] = []
+    findings: list[Finding] = []
     gaps: dict[tuple[str, int], int] = {}
     reported: dict[str, list[tuple[int, int]]] = {}
     for path, base, report, *_ in segments:
@@ -239,7 +226,7 @@ def verified_partition(
             if each.first_offset is not None and each.last_offset is not None:
                 reported.setdefault(path, []).append((each.first_offset, each.last_offset))
             findings.append(
-                PartitionFinding(file, each.position, each.is_error, each.message, each.first_offset, each.last_offset)
+                Finding(file, each.position, each.is_error, each.message, each.first_offset, each.last_offset)
             )
     logs = {each.name for each in segments}
     ordered = [each for each in segments if each.base_offset is not None]
@@ -256,7 +243,7 @@ def verified_partition(
             what = f"offset {first} is" if first == last else f"offsets {first} to {last} are"
             position = gaps.get((path, first), segment.report.length)
             message = f"{what} missing before byte {position}, where nothing is corrupt"
-            findings.append(_error(path, position, message, first, last))
+            findings.append(error_at(path, position, message, first, last))
     findings += _overlaps(ordered, together.overlaps, max_output_size)
     findings += _epochs(ordered)
     findings += _names(ordered)
@@ -270,15 +257,13 @@ def verified_partition(
     )
 
 
-def _error(
+def error_at(
     file: str, position: int, message: str, first_offset: int | None = None, last_offset: int | None = None
-) -> PartitionFinding:
-    return PartitionFinding(file, position, True, message, first_offset, last_offset)  # noqa: FBT003 - is_error
+) -> Finding:
+    return Finding(file, position, True, message, first_offset, last_offset)  # noqa: FBT003 - is_error
 
 
-def _overlaps(
-    segments: Sequence[CheckedSegment], overlaps: Sequence[Overlap], max_output_size: int
-) -> list[PartitionFinding]:
+def _overlaps(segments: Sequence[CheckedSegment], overlaps: Sequence[Overlap], max_output_size: int) -> list[Finding]:
     """Check that segments whose offsets overlap have the same records there."""
     found = []
     files = _kafkacomp.ComparedFiles()
@@ -291,17 +276,17 @@ def _overlaps(
         offset = files.disagreement(*both, (first, last), max_output_size, positions)
         if offset is None and is_old:
             message = f"positions {first} to {last} are also in {one}: a broker of Kafka 0.7 does not start"
-            found.append(_error(other, 0, message))
+            found.append(error_at(other, 0, message))
         elif offset is None:
             message = f"offsets {first} to {last} are also in {one}, with the same records"
-            found.append(PartitionFinding(other, 0, is_error=False, message=message))
+            found.append(Finding(other, 0, is_error=False, message=message))
         else:
             message = f"{one} has different records at offset {offset}"
-            found.append(_error(other, 0, message))
+            found.append(error_at(other, 0, message))
     return found
 
 
-def _names(segments: Sequence[CheckedSegment]) -> list[PartitionFinding]:
+def _names(segments: Sequence[CheckedSegment]) -> list[Finding]:
     """Check that segments begin at the offsets in their names, and after the segments before."""
     found = []
     end = 0
@@ -309,17 +294,17 @@ def _names(segments: Sequence[CheckedSegment]) -> list[PartitionFinding]:
         path, base, first = each.name, each.base, each.first_offset
         if each.named_offset is not None:
             message = f"the segment begins at offset {base}, but its name is {each.named_offset}"
-            found.append(_error(path, 0, message))
+            found.append(error_at(path, 0, message))
         elif base is not None and first is not None and base < end <= first:
             before = f"the segments before it end at offset {end - 1}"
             message = f"the segment begins at offset {first}, but its name is {base}, and {before}"
-            found.append(_error(path, 0, message))
+            found.append(error_at(path, 0, message))
         if each.last_offset is not None:
             end = max(end, each.last_offset + 1)
     return found
 
 
-def _epochs(segments: Sequence[CheckedSegment]) -> list[PartitionFinding]:
+def _epochs(segments: Sequence[CheckedSegment]) -> list[Finding]:
     """Check that leader epochs do not decrease from segment to segment."""
     found = []
     greatest: int | None = None
@@ -330,7 +315,7 @@ def _epochs(segments: Sequence[CheckedSegment]) -> list[PartitionFinding]:
         follows = base is not None and end is not None and base >= end
         if follows and first is not None and greatest is not None and first < greatest:
             message = f"leader epoch {first} follows leader epoch {greatest} of the segment before"
-            found.append(_error(path, 0, message))
+            found.append(error_at(path, 0, message))
         greatest = report.last_leader_epoch if report.last_leader_epoch is not None else greatest
         if each.last_offset is not None:
             end = each.last_offset + 1
