@@ -23,7 +23,6 @@ from golden.lz4_reference import xxh32
 from kafkacomp import log, record
 from kafkacomp._cli import main
 from kafkacomp._storage.files import find
-from kafkacomp._storage.names import owner_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -290,7 +289,7 @@ def test_a_folder_of_a_broker(tmp_path: Path, run: Run) -> None:
         "recovery-point-offset-checkpoint",
     }
     assert {str(Path(file).relative_to(tmp_path)) for file in files} == expected
-    assert [owner_of(file.folder) for file in find([tmp_path / "a-b.c-12"])] == [("a-b.c", 12)]
+    assert [file.owner for file in find([tmp_path / "a-b.c-12"])] == [("a-b.c", 12)]
 
 
 def test_what_is_no_log(tmp_path: Path, run: Run) -> None:

@@ -305,7 +305,7 @@ def test_topics_of_tiered_storage(
     for source in (tmp_path, made, made / f"{FIRST}-{topic_id[::-1]}.log"):
         (found,) = resolve(source)
         assert (found.topic, found.partition) == ("a-1-b", 12)
-        assert [file.owner for file in find([source])] == ["a-1-b"]
+        assert [file.owner for file in find([source])] == [("a-1-b", 12)]
     assert run(["verify", "--json", str(tmp_path)]) == 0
     assert '"topic": "a-1-b"' in capsys.readouterr().out
 

@@ -14,7 +14,7 @@ from kafkacomp._storage.checkpoints import OffsetCheckpoints
 from kafkacomp._storage.discovery import well_named
 from kafkacomp._storage.files import BATCHES
 from kafkacomp._storage.filesystem import open_filesystem
-from kafkacomp._storage.names import SWAP, basename, owner_of, parent_of, segment_offset
+from kafkacomp._storage.names import SWAP, basename, parent_of, segment_offset
 from kafkacomp._storage.partition import Partition, Segment
 from kafkacomp._text import camel_case, printable, time_text
 from kafkacomp._threads import map_on_threads
@@ -227,7 +227,7 @@ def verify(
 def _partition(files: Sequence[SourceFile]) -> Partition:
     """The segments of a folder as a partition; the context is what its folder has besides, by which they are judged."""
     folder, is_local = files[0].folder, files[0].stored is None
-    topic, number = owner_of(folder)
+    topic, number = files[0].owner
     segments = [Segment(each.name, each.source, each.size, base_offset=_base_offset(each)) for each in files]
     partition = Partition(topic, number, segments)
     if is_local and topic is not None:

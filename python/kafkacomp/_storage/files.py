@@ -27,7 +27,9 @@ from kafkacomp._storage.names import (
     is_tiered_segment,
     leading_offset,
     parent_of,
+    partition_of,
     segment_offset,
+    tiered_partition_of,
 )
 from kafkacomp._storage.remote import RemoteFolder, remote_folder
 
@@ -102,6 +104,13 @@ class SourceFile:
     def source(self) -> Any:  # noqa: ANN401 - as the core takes it
         """The object by which the core opens it."""
         return str(self.path) if self.stored is None else self.stored.source
+
+    @property
+    def owner(self) -> tuple[str, int] | tuple[None, None]:
+        """The topic and partition that the folders name."""
+        is_tiered = is_tiered_segment(self.path.name.partition(".")[0] + ".log")
+        own = None if is_tiered else partition_of(basename(self.folder))
+        return own or tiered_partition_of(self.folder) or (None, None)
 
     def read(self) -> bytes:
         """Read the whole file.
