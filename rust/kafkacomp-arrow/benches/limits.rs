@@ -1,6 +1,7 @@
 //! Scans of segments compared with what bounds them, on the same bytes and in turn: `limit` verifies the checksum of each batch and
-//! decompresses it with the codec's library, `limit_copy` copies the decompressed bytes once more; `views` and `binary` are
-//! scans of all default columns; `processes` are two processes with a scan of one thread each at the same time.
+//! decompresses it with the codec's library into the same memory, `limit_copy` copies the decompressed bytes once more, and
+//! `limit_kept` decompresses into as much memory as a scan that hands its batches out; `views` and `binary` are scans of all
+//! default columns; `processes` are two processes with a scan of one thread each at the same time.
 //! Prints a line of JSON for each segment: ns a record, the median of all rounds and the fastest pass, and the medians of the ratios of
 //! each round. On a machine with other load only the fastest passes say something.
 //!
@@ -26,13 +27,17 @@ const ROOM: usize = 4 << 20;
 /// Where the checksummed bytes of a batch begin, and its records.
 const ATTRIBUTES: usize = 21;
 const RECORDS: usize = 61;
-/// The first argument of a process that scans when a line comes.
+/// How much content a scan with views hands out at once.
+const HANDED_OUT: usize = 1 << 20;
+/// How many times as much it writes to in turn: one part is being filled, one is in the queue and the consumer has one.
+const PARTS: usize = 3;
+/// The first argument of a process that works when a line comes.
 const SCANNER: &str = "--scanner";
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     match arguments.as_slice() {
-        [first, kind, repeat, path] if first == SCANNER => scan_when_asked(kind, repeat, path),
+        [first, kind, repeat, path] if first == SCANNER => work_when_asked(kind, repeat, path),
         [rounds, repeat, paths @ ..] => {
             for path in paths {
                 println!("{}", compare(rounds.parse().unwrap(), repeat, path));
@@ -56,15 +61,28 @@ fn scan(data: &Arc<Vec<u8>>, binary_type: BinaryType, threads: usize) -> usize {
     Scan::new(vec![partition], options, data.len() as u64).map(|batch| batch.unwrap().num_rows()).sum()
 }
 
-/// Verifies and decompresses every batch, and copies what came out if `copies`; returns the bytes.
-fn limit(data: &[u8], codec: &mut Codec, copies: bool) -> usize {
+/// What is done besides verifying and decompressing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Besides {
+    Nothing,
+    /// What came out is copied.
+    Copy,
+    /// What came out stays as long as it does in a scan.
+    Keep,
+}
+
+const LIMITS: [(&str, Besides); 3] =
+    [("limit", Besides::Nothing), ("limit_copy", Besides::Copy), ("limit_kept", Besides::Keep)];
+
+/// Verifies and decompresses every batch; returns the bytes.
+fn limit(data: &[u8], codec: &mut Codec, besides: Besides) -> usize {
     let (mut bytes, mut copy) = (0, vec![0; ROOM]);
     for batch in Batches::new(data, 0) {
         let batch = batch.unwrap();
         let (stored, data) = (batch.crc(), batch.data());
         assert_eq!(crc_fast::crc32_iscsi(&data[ATTRIBUTES..]), stored);
-        let plain = codec.decompress(&data[RECORDS..]);
-        if copies {
+        let plain = codec.decompress(&data[RECORDS..], besides == Besides::Keep);
+        if besides == Besides::Copy {
             let at = bytes % (ROOM / 4);
             copy[at..at + plain.len()].copy_from_slice(plain);
             black_box(&copy);
@@ -78,6 +96,9 @@ fn limit(data: &[u8], codec: &mut Codec, copies: bool) -> usize {
 struct Codec {
     kind: CompressionType,
     room: Vec<u8>,
+    /// The part of `room` that is filled, and how far.
+    part: usize,
+    filled: usize,
     zstd: zstd::zstd_safe::DCtx<'static>,
     deflate: libdeflater::Decompressor,
 }
@@ -86,11 +107,14 @@ impl Codec {
     fn of(data: &[u8]) -> Self {
         let kind = Batches::new(data, 0).next().unwrap().unwrap().compression_type().unwrap();
         let (zstd, deflate) = (zstd::zstd_safe::DCtx::create(), libdeflater::Decompressor::new());
-        Self { kind, room: vec![0; ROOM], zstd, deflate }
+        Self { kind, room: vec![0; PARTS * ROOM], part: 0, filled: 0, zstd, deflate }
     }
 
-    fn decompress<'a>(&'a mut self, data: &'a [u8]) -> &'a [u8] {
-        let room = &mut self.room;
+    fn decompress<'a>(&'a mut self, data: &'a [u8], keeps: bool) -> &'a [u8] {
+        if self.filled >= HANDED_OUT {
+            (self.part, self.filled) = ((self.part + 1) % PARTS, 0);
+        }
+        let room = &mut self.room[self.part * ROOM + self.filled..][..ROOM - self.filled];
         let size = match self.kind {
             CompressionType::None => return black_box(data),
             CompressionType::Lz4 => lz4(data, room),
@@ -98,6 +122,9 @@ impl Codec {
             CompressionType::Gzip => self.deflate.gzip_decompress(data, room).unwrap(),
             CompressionType::Zstd => self.zstd.decompress(&mut room[..], data).unwrap(),
         };
+        if keeps {
+            self.filled += size;
+        }
         &room[..size]
     }
 }
@@ -173,12 +200,19 @@ fn binary_type(kind: &str) -> BinaryType {
     if kind == "views" { BinaryType::BinaryView } else { BinaryType::Binary }
 }
 
-fn scan_when_asked(kind: &str, repeat: &str, path: &str) {
+/// Works when a line comes, on a side with one thread; answers with the number of records.
+fn work_when_asked(kind: &str, repeat: &str, path: &str) {
     let data = load(repeat, path);
-    scan(&data, binary_type(kind), 1);
+    let records = scan(&data, binary_type(kind), 1);
+    let mut codec = Codec::of(&data);
     println!("ready");
     for _ in std::io::stdin().lines().map_while(Result::ok) {
-        println!("{}", scan(&data, binary_type(kind), 1));
+        if let Some((_, besides)) = LIMITS.iter().find(|(name, _)| *name == kind) {
+            limit(&data, &mut codec, *besides);
+        } else {
+            assert_eq!(scan(&data, binary_type(kind), 1), records);
+        }
+        println!("{records}");
     }
 }
 
@@ -197,9 +231,9 @@ fn compare(rounds: usize, repeat: &str, path: &str) -> String {
     let mut sides: Vec<Side<'_>> = Vec::new();
     let mut add =
         |name: String, pass: Box<dyn FnMut()>| sides.push(Side { name, pass, rounds: Vec::new(), fastest: f64::MAX });
-    for (name, copies) in [("limit", false), ("limit_copy", true)] {
+    for (name, besides) in LIMITS {
         let (data, mut codec) = (Arc::clone(&data), Codec::of(&data));
-        add(name.to_owned(), Box::new(move || assert!(limit(&data, &mut codec, copies) > 0)));
+        add(name.to_owned(), Box::new(move || assert!(limit(&data, &mut codec, besides) > 0)));
     }
     for kind in ["views", "binary"] {
         for threads in [1, 2] {
@@ -244,6 +278,7 @@ fn describe(path: &str, data: &[u8], records: usize, sides: &[Side<'_>]) -> Stri
     let (times, fastest) = (nanoseconds(&|side| median(side.rounds.clone())), nanoseconds(&|side| side.fastest));
     let mut ratios = vec![
         format!(r#""views by limit": {:.3}"#, ratio("limit", "views_1")),
+        format!(r#""views by kept": {:.3}"#, ratio("limit_kept", "views_1")),
         format!(r#""binary by limit": {:.3}"#, ratio("limit_copy", "binary_1")),
     ];
     for kind in ["views", "binary"] {
