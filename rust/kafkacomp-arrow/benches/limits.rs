@@ -37,7 +37,7 @@ const SCANNER: &str = "--scanner";
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     match arguments.as_slice() {
-        [first, kind, repeat, path] if first == SCANNER => work_when_asked(kind, repeat, path),
+        [first, side, repeat, path] if first == SCANNER => pass_when_asked(side, repeat, path),
         [rounds, repeat, paths @ ..] => {
             for path in paths {
                 println!("{}", compare(rounds.parse().unwrap(), repeat, path));
@@ -167,9 +167,9 @@ struct Scanner {
 }
 
 impl Scanner {
-    fn start(kind: &str, repeat: &str, path: &str) -> Self {
+    fn start(side: &str, repeat: &str, path: &str) -> Self {
         let mut process = Command::new(std::env::current_exe().unwrap())
-            .args([SCANNER, kind, repeat, path])
+            .args([SCANNER, side, repeat, path])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -196,22 +196,27 @@ impl Drop for Scanner {
     }
 }
 
-fn binary_type(kind: &str) -> BinaryType {
-    if kind == "views" { BinaryType::BinaryView } else { BinaryType::Binary }
+/// A pass of a side with one process over the data, which have this many records; by the name of the side.
+fn pass<'d>(side: &str, data: &'d Arc<Vec<u8>>, records: usize) -> Box<dyn FnMut() + 'd> {
+    if let Some((_, besides)) = LIMITS.into_iter().find(|(name, _)| *name == side) {
+        let mut codec = Codec::of(data);
+        return Box::new(move || assert!(limit(data, &mut codec, besides) > 0));
+    }
+    let (kind, threads) = side.split_once('_').unwrap();
+    let binary_type = if kind == "views" { BinaryType::BinaryView } else { BinaryType::Binary };
+    let threads = threads.parse().unwrap();
+    Box::new(move || assert_eq!(scan(data, binary_type, threads), records))
 }
 
-/// Works when a line comes, on a side with one thread; answers with the number of records.
-fn work_when_asked(kind: &str, repeat: &str, path: &str) {
+/// Makes a pass of the side when a line comes, and answers with the number of records.
+fn pass_when_asked(side: &str, repeat: &str, path: &str) {
     let data = load(repeat, path);
-    let records = scan(&data, binary_type(kind), 1);
-    let mut codec = Codec::of(&data);
+    let records = scan(&data, BinaryType::Binary, 1);
+    let mut pass = pass(side, &data, records);
+    pass();
     println!("ready");
     for _ in std::io::stdin().lines().map_while(Result::ok) {
-        if let Some((_, besides)) = LIMITS.iter().find(|(name, _)| *name == kind) {
-            limit(&data, &mut codec, *besides);
-        } else {
-            assert_eq!(scan(&data, binary_type(kind), 1), records);
-        }
+        pass();
         println!("{records}");
     }
 }
@@ -228,25 +233,17 @@ struct Side<'s> {
 fn compare(rounds: usize, repeat: &str, path: &str) -> String {
     let data = load(repeat, path);
     let records = scan(&data, BinaryType::Binary, 1);
-    let mut sides: Vec<Side<'_>> = Vec::new();
-    let mut add =
-        |name: String, pass: Box<dyn FnMut()>| sides.push(Side { name, pass, rounds: Vec::new(), fastest: f64::MAX });
-    for (name, besides) in LIMITS {
-        let (data, mut codec) = (Arc::clone(&data), Codec::of(&data));
-        add(name.to_owned(), Box::new(move || assert!(limit(&data, &mut codec, besides) > 0)));
-    }
+    let side = |name: &str, pass| Side { name: name.to_owned(), pass, rounds: Vec::new(), fastest: f64::MAX };
+    let alone = |name: &str| side(name, pass(name, &data, records));
+    let mut sides: Vec<Side<'_>> = LIMITS.iter().map(|(name, _)| alone(name)).collect();
     for kind in ["views", "binary"] {
-        for threads in [1, 2] {
-            let data = Arc::clone(&data);
-            let pass = move || assert_eq!(scan(&data, binary_type(kind), threads), records);
-            add(format!("{kind}_{threads}"), Box::new(pass));
-        }
-        let mut scanners = [(); 2].map(|()| Scanner::start(kind, repeat, path));
+        sides.extend([alone(&format!("{kind}_1")), alone(&format!("{kind}_2"))]);
+        let mut scanners = [(); 2].map(|()| Scanner::start(&format!("{kind}_1"), repeat, path));
         let pass = move || {
             scanners.iter_mut().for_each(Scanner::begin);
             scanners.iter_mut().for_each(Scanner::wait);
         };
-        add(format!("{kind}_processes"), Box::new(pass));
+        sides.push(side(&format!("{kind}_processes"), Box::new(pass)));
     }
     for _ in 0..rounds {
         for side in &mut sides {
