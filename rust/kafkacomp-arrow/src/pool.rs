@@ -11,6 +11,9 @@ use kafkacomp_core::memory::{self, OutOfMemory};
 /// time; more than a few would waste memory after the scan.
 const MOST_FREE: usize = 8;
 
+/// The most bytes of a type that are kept: two of the largest buffers.
+const MOST_FREE_BYTES: usize = 2 * MAX_POOLED_BUFFER;
+
 /// The free buffers of a type.
 #[derive(Debug)]
 pub struct Shelf<T>(Mutex<Vec<Vec<T>>>);
@@ -39,6 +42,25 @@ impl<T> Shelf<T> {
         let tightest = fitting.min_by_key(|(_, buffer)| buffer.capacity()).map(|(index, _)| index)?;
         Some(free.swap_remove(tightest))
     }
+
+    /// Keeps a buffer. If there are too many, the smallest ones are freed: large buffers, such as those of the value column, are
+    /// the most expensive to replace.
+    fn keep(&self, buffer: Vec<T>) {
+        let Some(mut free) = self.lock() else { return };
+        if memory::push(&mut free, buffer).is_err() {
+            return;
+        }
+        while free.len() > MOST_FREE || bytes_of(&free) > MOST_FREE_BYTES {
+            let smallest = free.iter().enumerate().min_by_key(|(_, kept)| kept.capacity()).map(|(index, _)| index);
+            let Some(smallest) = smallest else { return };
+            free.swap_remove(smallest);
+        }
+    }
+}
+
+/// The memory of the buffers.
+fn bytes_of<T>(buffers: &[Vec<T>]) -> usize {
+    buffers.iter().map(|buffer| buffer.capacity().saturating_mul(size_of::<T>())).sum()
 }
 
 /// A type of the values of pooled buffers.
@@ -126,19 +148,10 @@ impl BufferPool {
         buffer
     }
 
-    /// Keeps a buffer for the next batch or scan. If there are too many, the smallest one is freed: large buffers, such as those
-    /// of the value column, are the most expensive to replace.
+    /// Keeps a buffer for the next batch or scan, within [`MOST_FREE`] and [`MOST_FREE_BYTES`].
     pub fn give<T: Pooled>(&self, buffer: Vec<T>) {
-        if !is_pooled(&buffer) {
-            return;
-        }
-        let Some(mut free) = T::shelf(self).lock() else { return };
-        if free.len() < MOST_FREE {
-            free.push(buffer);
-        } else if let Some(smallest) = free.iter_mut().min_by_key(|kept| kept.capacity())
-            && smallest.capacity() < buffer.capacity()
-        {
-            *smallest = buffer;
+        if is_pooled(&buffer) {
+            T::shelf(self).keep(buffer);
         }
     }
 
@@ -172,3 +185,6 @@ impl<T: Pooled> Drop for Lent<T> {
         self.pool.give(std::mem::take(&mut self.data));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -74,3 +74,47 @@ fn views_have_the_values_of_binary_columns() {
         }
     }
 }
+
+/// Batches whose values fill the buffers that the pool lends, so that views refer to those.
+fn large(compression_type: CompressionType, mark: u8) -> Vec<u8> {
+    let mut data = Vec::new();
+    for index in 0..24_usize {
+        let settings = BatchSettings {
+            base_offset: (index * 40) as i64,
+            compression: Compression::of(compression_type),
+            ..BatchSettings::default()
+        };
+        let mut builder = RecordBatchBuilder::new(settings).unwrap();
+        for record in 0..40_usize {
+            let value: Vec<u8> = (0..2000).map(|at| mark ^ (index * 40 + record + at / 7) as u8).collect();
+            builder.append((index * 40 + record) as i64, 0, None, Some(&value), Headers::EMPTY).unwrap();
+        }
+        builder.build(&mut data).unwrap();
+    }
+    data
+}
+
+#[test]
+fn batches_that_are_held_at_random_keep_their_values() {
+    let mut number = 1_u32;
+    let mut below = |end: usize| {
+        number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (number >> 16) as usize % end
+    };
+    let compressions = [CompressionType::None, CompressionType::Lz4, CompressionType::Zstd];
+    let logs: Vec<_> = compressions.iter().zip(1..).map(|(each, mark)| large(*each, mark)).collect();
+    let options = |binary_type, threads| ScanOptions { binary_type, threads, ..ScanOptions::default() };
+    let mut held: Vec<(RecordBatch, Vec<Row>)> = Vec::new();
+    for round in 0..30 {
+        let log = &logs[round % logs.len()];
+        let (threads, binary_type) = (1 + below(3), [BinaryType::BinaryView, BinaryType::Binary][below(2)]);
+        for batch in scan(log, options(binary_type, threads)) {
+            let before = rows(&batch);
+            held.push((batch, before));
+            while held.len() > below(9) {
+                let (batch, before) = held.swap_remove(below(held.len()));
+                assert!(rows(&batch) == before, "a batch changed while it was held");
+            }
+        }
+    }
+}
