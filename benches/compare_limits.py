@@ -1,9 +1,9 @@
 """Scans beside what bounds them, and two threads beside two processes, over the segments of all benchmarks, in one run.
 
 All is done by one program, `rust/kafkacomp-arrow/benches/limits.rs`, without Python and in turn: `limit` verifies the
-checksum of each batch and decompresses it with the codec's own library, always into the same memory; `limit + copy` copies
-what came out once more; `kept` decompresses into three times 1 MiB in turn, as a scan must whose consumer has one Arrow
-batch while the next ones are made: if it takes as long as `limit`, memory is not what scans lose.
+checksum of each batch and decompresses it with the codec's own library, always into the same memory; `limit + copy`
+copies what came out once more; `kept` decompresses into three times 1 MiB in turn, as a scan must whose consumer has
+one Arrow batch while the next ones are made: if it takes as long as `limit`, memory is not what scans lose.
 `views` is a scan of all default columns with `binary_view`, which copies no value and is held against `limit`; `binary`
 copies the values and is held against `limit + copy`. A share of 1 would mean that framing, records, columns and the
 transfer between threads take no time. Two threads are one scan; two processes are two scans of one thread each that
