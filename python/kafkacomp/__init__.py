@@ -28,22 +28,7 @@ from kafkacomp._codecs.one_shot import compress, decompress
 from kafkacomp._extras import require
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, __version__
 from kafkacomp._types import CompressionType
-from kafkacomp.exceptions import (
-    CompressionError,
-    CorruptRecordError,
-    DecompressionError,
-    InvalidRecordError,
-    InvalidTimestampError,
-    KafkaCompError,
-    MessageSetError,
-    OffsetsOutOfOrderError,
-    OutputLimitError,
-    RecordTooLargeError,
-    TruncatedError,
-    UnknownServerError,
-    UnsupportedCompressionTypeError,
-    UnsupportedForMessageFormatError,
-)
+from kafkacomp.exceptions import *  # noqa: F403 - all of them
 
 if TYPE_CHECKING:
     from kafkacomp import advice as advice
@@ -66,26 +51,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_MAX_OUTPUT_SIZE",
-    "CompressionError",
     "CompressionType",
-    "CorruptRecordError",
-    "DecompressionError",
-    "InvalidRecordError",
-    "InvalidTimestampError",
-    "KafkaCompError",
     "LogDir",
     "LogPartition",
     "LogSegment",
-    "MessageSetError",
-    "OffsetsOutOfOrderError",
-    "OutputLimitError",
-    "RecordTooLargeError",
     "ScanReport",
     "SkippedRange",
-    "TruncatedError",
-    "UnknownServerError",
-    "UnsupportedCompressionTypeError",
-    "UnsupportedForMessageFormatError",
     "WriteReport",
     "__version__",
     "advise",
@@ -103,6 +74,7 @@ __all__ = [
     "write",
     "zstd",
 ]
+__all__ += exceptions.__all__
 
 #: Submodules that are imported when they are first used: `import kafkacomp` stays quick, and extras stay optional.
 _LAZY = frozenset({

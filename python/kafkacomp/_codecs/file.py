@@ -308,13 +308,6 @@ class CompressedFile(io.BufferedIOBase):
         self._reader()
         return self
 
-    def __next__(self) -> bytes:
-        """The next line."""
-        line = self._reader().readline()
-        if not line:
-            raise StopIteration
-        return line
-
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Seek to a position in the content by decompressing up to it, from the start if it is before the current one.
 

@@ -29,17 +29,6 @@ if TYPE_CHECKING:
 QUARANTINE = "kafkacomp-quarantine.bin"
 REPORT = "kafkacomp-repair.json"
 
-#: The counts of repairs that are added up over all partitions.
-_REPAIR_COUNTS = (
-    "more_repairs",
-    "fixed_batches",
-    "restored_batches",
-    "repeated_batches",
-    "corrupt_ranges",
-    "corrupt_bytes",
-    "zero_tail_bytes",
-)
-
 
 @dataclass(frozen=True)
 class RewriteReport:
@@ -113,6 +102,10 @@ class RepairReport(RewriteReport):
         """Whether nothing is missing in the new log except what compaction removed."""
         lost = self.corrupt_ranges or self.more_missing
         return not lost and all(each.reason == "compacted" for each in self.missing)
+
+
+#: The counts of repairs that are added up over all partitions: what a repair's report has besides.
+_REPAIR_COUNTS = tuple(RepairReport.__annotations__.keys() - {"repairs"})
 
 
 def recompress(
