@@ -21,7 +21,7 @@ __all__ = ["main"]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command and return the exit status: 0 success, 1 a wrong result or corrupt input, 2 wrong usage."""
+    """Run the command and return the exit status: as of ``kafkacomp``; a wrong result of a peer is 1."""
     try:
         from kafkacomp.bench.command import run  # noqa: PLC0415 - needs the extra
     except ModuleNotFoundError as error:
