@@ -19,6 +19,12 @@ pub const MAX_KEPT_CONTEXTS: usize = 72 << 20;
 /// so the limit of Kafka's reader.
 pub const MAX_ZSTD_WINDOW: u64 = (1 << 27) + 1;
 
+/// The most bytes of content for which memory is allocated at once because `compressed` bytes declare them: 16 MiB, or 32 times
+/// the compressed size. More memory is allocated only as content is decoded.
+pub fn trusted_size(compressed: usize) -> usize {
+    (16 << 20).max(compressed.saturating_mul(32))
+}
+
 /// The size of the chunks in which Kafka's decompression streams return data (`ChunkedBytesStream` over gzip and zstd). It
 /// matters only for how much of a corrupt payload is returned.
 pub const KAFKA_STREAM_CHUNK: usize = 16 << 10;

@@ -16,13 +16,11 @@ use super::rules::{RecordRules, validate_batch};
 use crate::CompressionType;
 use crate::broker;
 use crate::compress::Compression;
+use crate::record::batch::LOG_OVERHEAD;
 use crate::record::batch::NO_TIMESTAMP;
 use crate::record::builder::BatchSettings;
 use crate::record::{RecordBatch, RecordReader, TimestampType};
 use crate::varint::size_of_varint;
-
-/// The bytes before a message of magic 0 or 1: its offset and its size.
-const LOG_OVERHEAD: i32 = 12;
 
 /// The most elements of an array in the JVM: `Integer.MAX_VALUE` minus a header.
 const MAX_JAVA_ARRAY: i32 = i32::MAX - 2;
@@ -169,7 +167,7 @@ impl SizeLimit {
 
     fn check(&self, record: &Item<'_, '_>) -> broker::Result<()> {
         let size = match self.magic {
-            0 | 1 => record.size_in_bytes.wrapping_sub(LOG_OVERHEAD),
+            0 | 1 => record.size_in_bytes.wrapping_sub(LOG_OVERHEAD as i32),
             _ => body_of(record.size_in_bytes),
         };
         if size <= self.most {

@@ -8,16 +8,13 @@ use super::header::{FIXED_LENGTH, HeaderParser, MAGIC, Plainness, Trailer, plain
 use super::small::{self, SmallInflate};
 use super::{TRAILER_LENGTH, after_frame};
 use crate::buffer::{NoRoom, OutputBuffer};
-use crate::limits::KAFKA_STREAM_CHUNK;
+use crate::limits::{KAFKA_STREAM_CHUNK, trusted_size};
 use flate2::{Decompress, FlushDecompress, Status};
 use libdeflater::Decompressor as Libdeflate;
 use memchr::memmem;
 
 /// The most bytes of content for one byte of deflate.
 const MAX_EXPANSION: usize = 1032;
-/// Up to this size, or to [`TRUSTED_RATIO`] times the data, memory is allocated as ISIZE declares.
-const TRUSTED_SIZE: usize = 16 << 20;
-const TRUSTED_RATIO: usize = 32;
 /// The input buffer that Kafka gives the JDK's stream.
 const JDK_INPUT: usize = 8 << 10;
 /// The bytes that [`Decoders`] allocate, rounded up.
@@ -63,8 +60,7 @@ fn whole_member(decoders: &mut Decoders, data: &[u8], out: &mut OutputBuffer) ->
     let Some((_, trailer)) = data.split_last_chunk::<TRAILER_LENGTH>() else { return false };
     let Trailer { crc, size } = Trailer::parse(*trailer);
     let size = size as usize;
-    let trusted = TRUSTED_SIZE.max(data.len().saturating_mul(TRUSTED_RATIO));
-    if plainness == Plainness::Other || size > trusted.min(data.len().saturating_mul(MAX_EXPANSION)) {
+    if plainness == Plainness::Other || size > trusted_size(data.len()).min(data.len().saturating_mul(MAX_EXPANSION)) {
         return false;
     }
     let Ok(room) = out.spare_exact(size) else { return false };

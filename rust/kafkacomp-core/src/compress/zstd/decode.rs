@@ -7,12 +7,9 @@ use super::fault::{fault, is};
 use super::frame_bounds::{FrameBounds, frame_bounds};
 use super::jni_stream;
 use crate::buffer::{NoRoom, OutputBuffer};
+use crate::limits::trusted_size;
 use ::zstd::zstd_safe::{DCtx, zstd_sys::ZSTD_ErrorCode};
 
-/// Memory for this much content, or for [`TRUSTED_RATIO`] times the frame, is allocated at once; more memory only after the frame
-/// has filled it.
-const TRUSTED_SIZE: usize = 16 << 20;
-const TRUSTED_RATIO: usize = 32;
 /// The factor by which the memory grows if it is not enough.
 const GROWTH: usize = 4;
 
@@ -90,7 +87,7 @@ fn decode_frame(
         return Err(input.error_at(position, limit));
     }
     let most = bound.min(left);
-    let mut want = most.min(TRUSTED_SIZE.max(source.len().saturating_mul(TRUSTED_RATIO)));
+    let mut want = most.min(trusted_size(source.len()));
     loop {
         // No room is left, but the frame may be empty: zstd is called without room.
         let room = match out.spare(want) {
