@@ -5,13 +5,11 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use kafkacomp_core::log::read::source::read_full;
 use kafkacomp_core::log::{
-    AbortedRange, BatchHeader, ChunkReader, HeaderWalk, Hop, LargeCorrupt, LogFormat, ReadAt, SegmentPart, SideFile,
+    AbortedRange, ChunkReader, HeaderWalk, Hop, LargeCorrupt, LogFormat, ReadAt, SegmentPart, SideFile,
     TransactionCollector, TransactionFilter, TransactionIndex, walk_chunks,
 };
-use kafkacomp_core::memory;
-use kafkacomp_core::record::{Batches, RecordBatch, RecordReader};
+use kafkacomp_core::record::{Batches, RecordReader};
 
 use crate::in_order::InOrder;
 use crate::indexed;
@@ -20,6 +18,7 @@ use crate::log_format::log_format_of;
 use crate::options::{OnError, Partition, ScanOptions, Segment};
 use crate::report::ScanError;
 use crate::unreadable::SkipUnreadable;
+use crate::whole_batch::whole_batch;
 
 /// The largest size of a batch of markers, compressed and decompressed.
 const CHUNK: usize = 1 << 20;
@@ -186,21 +185,4 @@ impl Pass<'_> {
         }
         None
     }
-}
-
-/// The batch of a header, read into `buffer`; `None` if it no longer exists, or has more than `most` bytes, as its size may be
-/// corrupt.
-///
-/// # Errors
-/// An I/O error.
-pub fn whole_batch<'b>(
-    source: &dyn ReadAt,
-    header: &BatchHeader,
-    most: usize,
-    buffer: &'b mut Vec<u8>,
-) -> std::io::Result<Option<RecordBatch<'b>>> {
-    let Some(size) = usize::try_from(header.size).ok().filter(|&size| size <= most) else { return Ok(None) };
-    memory::resize(buffer, size)?;
-    let read = read_full(source, buffer, header.position)?;
-    Ok(RecordBatch::new(&buffer[..read], header.position).ok())
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use kafkacomp_core::log::{HeaderWalk, Hop, ReadAt, Span};
 
-use crate::committed::whole_batch;
 use crate::known_headers::{Header, KnownHeaders, Place, walk_headers};
 use crate::options::Segment;
+use crate::whole_batch::whole_batch;
 
 /// The most searches for one segment.
 const MAX_SEARCHES: u32 = 16;
@@ -51,7 +51,7 @@ impl OtherBatches {
     }
 
     /// Whether the segment that should have the batch at `position` has a copy of it. Unlike [`has_copy`](Self::has_copy) it may
-    /// be asked for every batch of a segment: it looks at the one batch that ends with the same offset.
+    /// be called for every batch of a segment: it reads only the batch that ends with the same offset.
     pub fn is_copied(&self, source: &dyn ReadAt, span: Span, position: u64) -> bool {
         let Some((place, other)) = self.open(span.first.unwrap_or(span.last)) else { return false };
         let Some(headers) = self.known.of(place, other.as_ref()) else { return self.has_copy(source, span, position) };

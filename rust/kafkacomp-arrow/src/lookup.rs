@@ -12,11 +12,11 @@ use kafkacomp_core::log::continuity::sequence;
 use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, LogFormat, ReadAt, Resync};
 use kafkacomp_core::record::{RecordReader, TimestampType};
 
-use crate::bounds::Start;
-use crate::committed::whole_batch;
+use crate::index_pruning::Start;
 use crate::log_format::log_format_of;
 use crate::options::{OnError, Partition, ScanOptions, Segment};
 use crate::report::ScanError;
+use crate::whole_batch::whole_batch;
 
 /// The greatest difference between an offset and the base offset of its segment that index files can store.
 const MAX_RELATIVE_OFFSET: i64 = i32::MAX as i64;

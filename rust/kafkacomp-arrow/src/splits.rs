@@ -12,14 +12,11 @@ use kafkacomp_core::log::{
 };
 use kafkacomp_core::record::{RecordBatch, RecordReader};
 
-use crate::committed::whole_batch;
 use crate::log_format::log_format_of;
 use crate::options::{ScanOptions, Segment};
 use crate::report::ScanError;
 use crate::split_boundaries::SplitBoundary;
-
-/// A larger batch is not used as a boundary, because it would be read as a whole to be verified.
-const MOST_CHECKED: usize = 64 << 20;
+use crate::whole_batch::{MOST_CHECKED, whole_batch};
 
 /// The most valid batches that are examined to find one that the next batch continues.
 const MOST_CANDIDATES: usize = 8;

@@ -5,13 +5,10 @@ use kafkacomp_core::record::{self, RecordBatch, RecordReader};
 
 use super::Open;
 use super::step::{ChunkResult, Finish, Step};
-use crate::committed::whole_batch;
 use crate::continuity::{Continuity, Following, Halt, implied_first};
 use crate::options::ScanOptions;
 use crate::segment_reader::Reader;
-
-/// The most bytes of a batch that is read only for its checksum.
-const MOST_CHECKED: usize = 64 << 20;
+use crate::whole_batch::{MOST_CHECKED, whole_batch};
 
 impl Open {
     pub(super) fn read_batches(
@@ -100,40 +97,20 @@ impl Open {
         };
         let (mut length, end) = reader.read(source, buffer, target, check)?;
         if halt.is_none()
-            && let Some(continuity) = &mut self.continuity
-            && let Some((position, after)) = continuity.pending()
+            && let Some((position, after)) = self.continuity.as_ref().and_then(Continuity::pending)
         {
             if position > begin && end == ChunkEnd::More && finish.is_none() && source.is_remote() {
                 // Reading the batch again with the next chunk is cheaper than a separate read of the header after it.
-                continuity.forget_pending();
+                self.continuity.iter_mut().for_each(Continuity::forget_pending);
                 self.reader.seek(position);
                 return Ok((position.saturating_sub(begin) as usize, ChunkResult::Step(Step::More)));
             }
-            let mut next = Next::read(source, after, self.reader.end(), &end, finish)?;
-            if let Some(header) = next.0.as_mut().filter(|header| header.span.first.is_none())
-                && continuity.is_wrapper()
-            {
-                header.span.first = first_offset(source, after, self.reader.end(), max_output_size)?;
-            }
-            let is_valid = || !verify || next.is_valid(source);
+            let next = Next::read(source, after, self.reader.end(), &end, finish)?;
             let at_end = end == ChunkEnd::End && after >= self.reader.end();
-            let resumes = next.0.as_ref().map_or(self.ends.next_base.filter(|_| at_end), |header| header.span.first);
-            if continuity.needs_first(resumes)
-                && let Some(first) = first_offset(source, position, self.reader.end(), max_output_size)?
+            halt = self.settle_last(next, (position, after), at_end, (verify, known), max_output_size)?;
+            if halt.is_none() && self.continuity.as_ref().is_some_and(|continuity| continuity.has_reached(last_offset))
             {
-                continuity.set_first(first);
-            }
-            let following = Following {
-                span: next.0.as_ref().map(|header| header.span),
-                is_valid: Some(&is_valid),
-                source,
-                others,
-                end_offset: self.ends.next_base.filter(|_| at_end),
-            };
-            match continuity.settle(following, known) {
-                Err(stopped) => halt = Some(stopped),
-                Ok(()) if continuity.has_reached(last_offset) => finish = Some(Finish::Bound),
-                Ok(()) => {}
+                finish = Some(Finish::Bound);
             }
         }
         let result = match (halt, finish) {
@@ -146,6 +123,35 @@ impl Open {
             (None, None) => ChunkResult::End(end),
         };
         Ok((length, result))
+    }
+
+    /// Judges the batch from `position` to `after`, which is kept at the end of a chunk, by what follows it. Returns what stops the
+    /// scan.
+    fn settle_last(
+        &mut self,
+        mut next: Next,
+        (position, after): (u64, u64),
+        at_end: bool,
+        (verify, known): (bool, bool),
+        max_output_size: usize,
+    ) -> Result<Option<Halt>, ReadError> {
+        let Some(continuity) = &mut self.continuity else { return Ok(None) };
+        let (source, end) = (self.source.0.as_ref(), self.reader.end());
+        if let Some(header) = next.0.as_mut().filter(|header| header.span.first.is_none())
+            && continuity.is_wrapper()
+        {
+            header.span.first = first_offset(source, after, end, max_output_size)?;
+        }
+        let end_offset = self.ends.next_base.filter(|_| at_end);
+        let span = next.0.as_ref().map(|header| header.span);
+        if continuity.needs_first(span.map_or(end_offset, |span| span.first))
+            && let Some(first) = first_offset(source, position, end, max_output_size)?
+        {
+            continuity.set_first(first);
+        }
+        let is_valid = || !verify || next.is_valid(source);
+        let following = Following { span, is_valid: Some(&is_valid), source, others: &self.others, end_offset };
+        Ok(continuity.settle(following, known).err())
     }
 }
 
@@ -206,8 +212,8 @@ impl Next {
         ended: &ChunkEnd,
         finish: Option<Finish>,
     ) -> Result<Self, ReadError> {
-        let is_there = finish == Some(Finish::Split) || *ended == ChunkEnd::More;
-        if !is_there {
+        let exists = finish == Some(Finish::Split) || *ended == ChunkEnd::More;
+        if !exists {
             return Ok(Self(None));
         }
         match HeaderWalk::sparse(source, position, end).next_batch()? {

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use kafkacomp_core::log::continuity::positions::{PositionedFile, skipped};
-use kafkacomp_core::log::{ChunkReader, EntryChunkReader, LogFormat, MissingReason, ReadAt};
+use kafkacomp_core::log::{ChunkReader, EntryChunkReader, LargeCorrupt, LogFormat, MissingReason, ReadAt};
 
 use super::{Current, Failed, Planner};
-use crate::bounds::Start;
 use crate::committed::transaction_filter;
 use crate::context::Context;
 use crate::continuity::{Continuity, Findings};
 use crate::copies::OtherBatches;
+use crate::index_pruning::Start;
 use crate::known_headers::HeaderCollector;
 use crate::leader_epochs::LeaderEpochs;
 use crate::log_format::log_format_of;
@@ -170,35 +170,16 @@ impl Planner {
         }
         let mut ends =
             Ends { next_base: segment.boundaries.next_base.or_else(|| current.next_base(index)), ..Ends::default() };
-        let mut expected = segment.base_offset;
-        let mut likely_stop = None;
-        let (reader, stop) = match context.log_format {
+        let OpenReader { reader, stop, likely_stop, expected } = match context.log_format {
             LogFormat::MessageSet => {
                 let (start, stop) = segment.range.unwrap_or((0, length));
                 let reader = EntryChunkReader::new(start, length, self.options.verify_crc);
-                (Reader::MessageSet(reader), stop)
+                let reader = Reader::MessageSet(reader);
+                OpenReader { reader, stop, likely_stop: None, expected: segment.base_offset }
             }
             LogFormat::Records => {
-                let warn = |text: String| self.with_report(|report| report.warnings.push(text));
-                let found = relocate::find(segment, source.as_ref(), length)?;
-                if found.is_replaced {
-                    // Brokers replace a segment when they compact it, which explains the missing records.
-                    self.with_report(|report| report.missing.set_compacted(&context.id));
-                }
-                context.start_offset = context.start_offset.max(found.first);
-                context.last_offset = context.last_offset.min(found.last);
-                context.asked = (context.asked.0.max(found.first), context.asked.1.min(found.last));
-                let offset = context.start_offset;
-                let start = Start { segment, source: source.as_ref(), length, begin: found.start, warn: &warn };
-                likely_stop = start.likely_stop(context.last_offset);
-                let start = start.position(offset, &self.options)?;
-                if start > 0 {
-                    let begin = segment.boundaries.begin.filter(|_| start == found.start);
-                    expected = begin.and_then(|begin| begin.first_offset);
-                }
                 let known = current.large_corrupt.get(&segment.name).cloned().unwrap_or_default();
-                let reader = ChunkReader::new(start, length, self.options.verify_crc).with_large_corrupt(known);
-                (Reader::Records(reader), found.stop)
+                self.records_reader(segment, (source.as_ref(), length), known, context)?
             }
         };
         ends.is_split = stop < length;
@@ -242,6 +223,37 @@ impl Planner {
         Ok(open)
     }
 
+    /// A reader that begins where the first batch within the bounds may be. If the segment was replaced, the bounds are narrowed to
+    /// what belongs to the split.
+    fn records_reader(
+        &self,
+        segment: &Segment,
+        (source, length): (&dyn ReadAt, u64),
+        known: LargeCorrupt,
+        context: &mut Context,
+    ) -> Result<OpenReader, ScanError> {
+        let warn = |text: String| self.with_report(|report| report.warnings.push(text));
+        let found = relocate::find(segment, source, length)?;
+        if found.is_replaced {
+            // Brokers replace a segment when they compact it, which explains the missing records.
+            self.with_report(|report| report.missing.set_compacted(&context.id));
+        }
+        context.start_offset = context.start_offset.max(found.first);
+        context.last_offset = context.last_offset.min(found.last);
+        context.asked = (context.asked.0.max(found.first), context.asked.1.min(found.last));
+        let start = Start { segment, source, length, begin: found.start, warn: &warn };
+        let likely_stop = start.likely_stop(context.last_offset);
+        let position = start.position(context.start_offset, &self.options)?;
+        let expected = if position > 0 {
+            let begin = segment.boundaries.begin.filter(|_| position == found.start);
+            begin.and_then(|begin| begin.first_offset)
+        } else {
+            segment.base_offset
+        };
+        let reader = ChunkReader::new(position, length, self.options.verify_crc).with_large_corrupt(known);
+        Ok(OpenReader { reader: Reader::Records(reader), stop: found.stop, likely_stop, expected })
+    }
+
     /// Handles a segment that begins with offsets that others have returned: their records must be the same.
     fn overlaps(
         &self,
@@ -283,6 +295,17 @@ impl Planner {
         }
         Ok(())
     }
+}
+
+/// The reader of a segment, and where it ends.
+struct OpenReader {
+    reader: Reader,
+    /// The end of the range to read.
+    stop: u64,
+    /// Where the batches within the bounds probably end.
+    likely_stop: Option<u64>,
+    /// The first offset of the first batch, if it is known.
+    expected: Option<i64>,
 }
 
 /// Whether the segment may have an offset within the bounds, judged by its name and that of the next one.

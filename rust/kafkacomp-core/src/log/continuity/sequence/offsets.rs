@@ -20,7 +20,6 @@ impl<V: Visitor> Walk<'_, V> {
         next: Next,
     ) -> Result<Place, ReadError> {
         let (expected, span) = (self.expected, content.span);
-        let compacted = self.report.is_compacted || is_compacted(batch, span, content.records);
         let around = Neighbours {
             expected,
             before: self.previous,
@@ -40,37 +39,24 @@ impl<V: Visitor> Walk<'_, V> {
         {
             placement = Placement::Misplaced { offset_field: None };
         }
-        let indexed =
-            self.field_of_index(batch, span, next.span).or_else(|| self.field_of_time_index(batch, span, next.span));
-        let (found, proposed) = match placement {
-            // The offset field of a wrapper is not the last offset of its messages.
-            Placement::InOrder if !has_field_of(batch, span) => (placement, Some(span.last)),
-            Placement::InOrder if indexed.is_none() => return Ok(Place::InOrder),
-            Placement::InOrder | Placement::PartlyRepeated | Placement::Repeated => (placement, indexed),
-            Placement::Misplaced { offset_field } => {
-                // If the field differs in more than one bit, it is that of another batch, of which this one may be a copy.
-                let fitting = offset_field
-                    .map(|field| field_for(batch, span, field))
-                    .filter(|field| (field ^ batch.offset_field()).count_ones() == 1)
-                    // In a compacted log, which has gaps, one neighbour alone determines nothing.
-                    .filter(|_| !compacted || around.room() == span.count());
-                (placement, fitting.or(indexed))
-            }
-        };
+        let proposed = self.propose_field(batch, content, placement, &around);
+        if placement == Placement::InOrder && proposed.is_none() {
+            return Ok(Place::InOrder);
+        }
         if let Some(base_offset) = self.below_base_offset(batch, span, &around)? {
             // A copy under another name repeats the segment that it was made of.
             let is_copy = span.last < expected && self.copies.has(self.source, batch)?;
             return Ok(if is_copy { Place::Repeated } else { Place::BelowBaseOffset { base_offset } });
         }
         if self.copies.has(self.source, batch)? {
-            return Ok(match found {
+            return Ok(match placement {
                 Placement::InOrder => Place::InOrder,
                 Placement::PartlyRepeated => Place::PartlyRepeated { expected },
                 _ => Place::Repeated,
             });
         }
         // If the next batch begins at the expected offset, nothing was lost in between.
-        if found == Placement::Repeated && around.resumes() == Some(expected) && expected > 0 {
+        if placement == Placement::Repeated && around.resumes() == Some(expected) && expected > 0 {
             return Ok(Place::Repeated);
         }
         // This batch cannot have an offset of another one: the two may have been swapped.
@@ -79,13 +65,46 @@ impl<V: Visitor> Walk<'_, V> {
             other => other,
         };
         // The offsets of a wrapper of magic 0 are those of its messages, which its checksum covers.
-        let is_restorable =
-            found == Placement::InOrder || batch.magic() != 0 || span.first.is_none() || batch.base_offset().is_some();
-        Ok(match (proposed.filter(|_| is_restorable), found) {
+        let is_restorable = placement == Placement::InOrder
+            || batch.magic() != 0
+            || span.first.is_none()
+            || batch.base_offset().is_some();
+        Ok(match (proposed.filter(|_| is_restorable), placement) {
             (Some(offset_field), _) => Place::Restored { stored: batch.offset_field(), offset_field },
             (None, Placement::PartlyRepeated) => Place::PartlyRepeated { expected },
             (None, _) => Place::Misplaced { expected },
         })
+    }
+
+    /// The offset field that the batch should have instead of its own, by its neighbours or the indexes; `None` if its own may be
+    /// right or nothing determines another one.
+    fn propose_field(
+        &self,
+        batch: &RecordBatch<'_>,
+        content: &Content<V::Detail>,
+        placement: Placement,
+        around: &Neighbours,
+    ) -> Option<i64> {
+        let span = content.span;
+        // The offset field of a wrapper is not the last offset of its messages.
+        if placement == Placement::InOrder && !has_field_of(batch, span) {
+            return Some(span.last);
+        }
+        let fitting = match placement {
+            Placement::InOrder | Placement::PartlyRepeated | Placement::Repeated => None,
+            Placement::Misplaced { offset_field } => {
+                let is_compacted = self.report.is_compacted || is_compacted(batch, span, content.records);
+                offset_field
+                    .map(|field| field_for(batch, span, field))
+                    // If the field differs in more than one bit, it is that of another batch, of which this one may be a copy.
+                    .filter(|field| (field ^ batch.offset_field()).count_ones() == 1)
+                    // In a compacted log, which has gaps, one neighbour alone determines nothing.
+                    .filter(|_| !is_compacted || around.room() == span.count())
+            }
+        };
+        fitting
+            .or_else(|| self.field_of_index(batch, span, around.next))
+            .or_else(|| self.field_of_time_index(batch, span, around.next))
     }
 
     /// The offset field that the index determines for a batch whose field differs from it in one bit. If the next batch

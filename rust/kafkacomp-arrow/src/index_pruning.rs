@@ -11,12 +11,9 @@ use kafkacomp_core::log::index::offset::OffsetIndex;
 use kafkacomp_core::log::index::time::{TimeIndex, TimestampOffset};
 use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, ReadAt, SideFile};
 
-use crate::committed::whole_batch;
 use crate::options::{ScanOptions, Segment};
 use crate::report::ScanError;
-
-/// A larger batch is not read to check an index entry.
-const MOST_CHECKED: usize = 64 << 20;
+use crate::whole_batch::{MOST_CHECKED, whole_batch};
 
 /// Finds the position at which reading a segment begins.
 pub struct Start<'s> {
