@@ -14,7 +14,7 @@ use crate::pool::BufferPool;
 use crate::view_buffers::ViewBuffers;
 use crate::view_column::ViewColumn;
 
-/// Binary values with nulls. A failed allocation is noted in `lacks`; the column is incomplete then, until it is
+/// Binary values with nulls. A failed allocation is noted in `out_of_memory`; the column is incomplete then, until it is
 /// [truncated](Self::truncate).
 #[derive(Debug)]
 pub enum BinaryColumn {
@@ -52,10 +52,10 @@ impl BinaryColumn {
     /// Appends a value or a null.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot loop's memcpy; two callers")]
-    pub fn push(&mut self, value: Option<&[u8]>, buffers: &mut ViewBuffers, lacks: &mut Option<OutOfMemory>) {
+    pub fn push(&mut self, value: Option<&[u8]>, buffers: &mut ViewBuffers, out_of_memory: &mut Option<OutOfMemory>) {
         match self {
-            Self::Binary(column) | Self::LargeBinary(column) => column.push(value, lacks),
-            Self::BinaryView(column) => column.push(value, buffers, lacks),
+            Self::Binary(column) | Self::LargeBinary(column) => column.push(value, out_of_memory),
+            Self::BinaryView(column) => column.push(value, buffers, out_of_memory),
         }
     }
 
@@ -65,11 +65,11 @@ impl BinaryColumn {
         spans: &Spans,
         payload: &[u8],
         buffers: &mut ViewBuffers,
-        lacks: &mut Option<OutOfMemory>,
+        out_of_memory: &mut Option<OutOfMemory>,
     ) {
         match self {
-            Self::Binary(column) | Self::LargeBinary(column) => column.extend(spans, payload, lacks),
-            Self::BinaryView(column) => column.extend(spans, payload, buffers, lacks),
+            Self::Binary(column) | Self::LargeBinary(column) => column.extend(spans, payload, out_of_memory),
+            Self::BinaryView(column) => column.extend(spans, payload, buffers, out_of_memory),
         }
     }
 

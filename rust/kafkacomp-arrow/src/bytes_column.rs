@@ -12,7 +12,7 @@ use crate::pooled_vec::PooledVec;
 use crate::validity::Validity;
 
 /// Binary or UTF-8 values with nulls. The caller ensures that the bytes are fewer than 2^31. A failed allocation is noted in
-/// `lacks`; the column is incomplete then, until it is [truncated](Self::truncate).
+/// `out_of_memory`; the column is incomplete then, until it is [truncated](Self::truncate).
 #[derive(Debug)]
 pub struct BytesColumn {
     offsets: PooledVec<i32>,
@@ -44,10 +44,10 @@ impl BytesColumn {
     /// Appends a value or a null.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot loop's memcpy; two callers")]
-    pub fn push(&mut self, value: Option<&[u8]>, lacks: &mut Option<OutOfMemory>) {
+    pub fn push(&mut self, value: Option<&[u8]>, out_of_memory: &mut Option<OutOfMemory>) {
         let value_bytes = value.unwrap_or_default();
         if (self.data.capacity() - self.data.len() < value_bytes.len() || self.offsets.len() == self.offsets.capacity())
-            && !self.grow(value_bytes.len(), 1, lacks)
+            && !self.grow(value_bytes.len(), 1, out_of_memory)
         {
             return;
         }
@@ -55,28 +55,28 @@ impl BytesColumn {
         if !value_bytes.is_empty() {
             self.data.extend_from_slice(value_bytes);
         }
-        self.validity.push(value.is_some(), lacks);
+        self.validity.push(value.is_some(), out_of_memory);
         self.offsets.push(self.data.len() as i32);
     }
 
     /// Makes room; `false` if memory runs out.
     #[inline(never)]
-    fn grow(&mut self, bytes: usize, rows: usize, lacks: &mut Option<OutOfMemory>) -> bool {
+    fn grow(&mut self, bytes: usize, rows: usize, out_of_memory: &mut Option<OutOfMemory>) -> bool {
         let grown = memory::reserve(&mut self.data, bytes).and_then(|()| memory::reserve(&mut self.offsets, rows));
-        *lacks = lacks.or(grown.err());
+        *out_of_memory = out_of_memory.or(grown.err());
         grown.is_ok()
     }
 
     /// Appends the values in `payload` that `spans` refer to.
-    pub fn extend(&mut self, spans: &Spans, payload: &[u8], lacks: &mut Option<OutOfMemory>) {
+    pub fn extend(&mut self, spans: &Spans, payload: &[u8], out_of_memory: &mut Option<OutOfMemory>) {
         let (rows, mut end) = (spans.len(), self.data.len() as i32);
-        if !self.grow(spans.bytes(), rows, lacks) {
+        if !self.grow(spans.bytes(), rows, out_of_memory) {
             return;
         }
         if spans.nulls() == rows {
             let all = self.offsets.len().saturating_add(rows);
             self.offsets.resize(all, end);
-            self.validity.push_many(false, rows, lacks);
+            self.validity.push_many(false, rows, out_of_memory);
             return;
         }
         for span in spans.iter() {
@@ -87,10 +87,10 @@ impl BytesColumn {
             end
         }));
         if spans.nulls() == 0 {
-            self.validity.push_many(true, rows, lacks);
+            self.validity.push_many(true, rows, out_of_memory);
         } else {
             for span in spans.iter() {
-                self.validity.push(!span.is_null(), lacks);
+                self.validity.push(!span.is_null(), out_of_memory);
             }
         }
     }

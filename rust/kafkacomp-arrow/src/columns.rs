@@ -50,8 +50,8 @@ pub struct ColumnBuilder {
     rows: usize,
     /// Bytes of column data so far.
     bytes: usize,
-    /// The failed allocation of a column; see [`lacks`](Self::lacks).
-    lacks: Option<OutOfMemory>,
+    /// The failed allocation of a column; see [`out_of_memory`](Self::out_of_memory).
+    out_of_memory: Option<OutOfMemory>,
     /// Rows of the current Kafka batch that are not in the run columns yet.
     pending: usize,
     /// The columns from the batch header.
@@ -108,7 +108,7 @@ impl ColumnBuilder {
             row_bytes: columns.iter().map(|column| row_bytes(*column, binary_type)).sum(),
             rows: 0,
             bytes: 0,
-            lacks: None,
+            out_of_memory: None,
             pending: 0,
             batch_columns: columns.iter().copied().filter(|column| is_of_batch(*column)).collect(),
             place: None,
@@ -167,27 +167,27 @@ impl ColumnBuilder {
     pub fn push(&mut self, record: &Record<'_>, bytes: usize) {
         self.bytes += bytes;
         if self.wants.key {
-            self.key.push(record.key, &mut self.buffers, &mut self.lacks);
+            self.key.push(record.key, &mut self.buffers, &mut self.out_of_memory);
         }
         if self.wants.value {
-            self.value.push(record.value, &mut self.buffers, &mut self.lacks);
+            self.value.push(record.value, &mut self.buffers, &mut self.out_of_memory);
         }
         if self.wants.offset {
-            push(&mut self.offset, record.offset, &mut self.lacks);
+            push(&mut self.offset, record.offset, &mut self.out_of_memory);
         }
         if self.wants.timestamp {
-            push(&mut self.timestamp, record.timestamp, &mut self.lacks);
+            push(&mut self.timestamp, record.timestamp, &mut self.out_of_memory);
             let has_timestamp = record.timestamp_type != TimestampType::NoTimestampType;
-            self.timestamp_validity.push(has_timestamp, &mut self.lacks);
+            self.timestamp_validity.push(has_timestamp, &mut self.out_of_memory);
         }
         if self.wants.timestamp_type {
             self.timestamp_type.push_one(Some(i32::from(record.timestamp_type as i8)));
         }
         if self.wants.headers {
-            self.headers.push(record.headers, &mut self.buffers, &mut self.lacks);
+            self.headers.push(record.headers, &mut self.buffers, &mut self.out_of_memory);
         }
         if self.wants.sequence {
-            push(&mut self.sequence, record.sequence, &mut self.lacks);
+            push(&mut self.sequence, record.sequence, &mut self.out_of_memory);
         }
         self.rows += 1;
         self.pending += 1;
@@ -196,8 +196,8 @@ impl ColumnBuilder {
     /// The failed allocation for rows that were pushed. Such rows are incomplete and must be [dropped](Self::truncate). It is
     /// checked once per batch, not per record.
     #[inline]
-    pub fn lacks(&self) -> Option<OutOfMemory> {
-        self.lacks
+    pub fn out_of_memory(&self) -> Option<OutOfMemory> {
+        self.out_of_memory
     }
 
     /// Appends the columns of `batch` and of its place for the rows since the last call.
@@ -255,8 +255,8 @@ impl ColumnBuilder {
     }
 
     /// Whether rows refer to decompressed bytes whose buffer is not known yet.
-    pub fn lacks_decompressed(&self) -> bool {
-        self.buffers.lacks_decompressed()
+    pub fn awaits_decompressed(&self) -> bool {
+        self.buffers.awaits_decompressed()
     }
 
     /// Sets that the values of the following rows are in `bytes`, which begin at `offset` of the buffer of `origin`.
@@ -304,7 +304,7 @@ impl ColumnBuilder {
     /// Drops the rows from `rows` on; `bytes` is what [`bytes`](Self::bytes) was before them.
     pub fn truncate(&mut self, rows: usize, bytes: usize) {
         self.bytes = bytes;
-        self.lacks = None;
+        self.out_of_memory = None;
         let dropped = self.rows.saturating_sub(rows);
         self.rows -= dropped;
         // Rows of earlier Kafka batches are already in the run columns.
@@ -327,7 +327,7 @@ impl ColumnBuilder {
     /// Lack of memory, also for rows pushed before. A caller cannot cause others, although Arrow checks the lengths of the
     /// columns.
     pub fn finish(&mut self) -> Result<ArrowRecordBatch, ColumnError> {
-        if let Some(error) = self.lacks() {
+        if let Some(error) = self.out_of_memory() {
             return Err(error.into());
         }
         self.settle_place();
@@ -394,9 +394,9 @@ impl ColumnBuilder {
 
 /// Appends a value, or records the failed allocation.
 #[inline]
-fn push<T>(values: &mut Vec<T>, value: T, lacks: &mut Option<OutOfMemory>) {
+fn push<T>(values: &mut Vec<T>, value: T, out_of_memory: &mut Option<OutOfMemory>) {
     if let Err(error) = memory::push(values, value) {
-        *lacks = Some(error);
+        *out_of_memory = Some(error);
     }
 }
 

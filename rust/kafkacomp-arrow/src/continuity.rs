@@ -205,7 +205,7 @@ impl Continuity {
         let thinned = is_thinned(batch);
         // If neither offset is known, any last offset that a log can have follows.
         let is_next = self.calm && span.first == self.expected && span.last >= span.first.unwrap_or_default();
-        if is_next && !thinned && self.epochs.goes_on(batch.partition_leader_epoch()) {
+        if is_next && !thinned && self.epochs.continues(batch.partition_leader_epoch()) {
             self.expected = Some(span.last.saturating_add(1));
             self.previous = Some(span);
             return;

@@ -18,7 +18,7 @@ use crate::validity::Validity;
 use crate::view_buffers::ViewBuffers;
 
 /// The column of headers: a list of keys and values; null for records without headers. A failed allocation is noted in
-/// `lacks`; the column is incomplete then, until it is [truncated](Self::truncate).
+/// `out_of_memory`; the column is incomplete then, until it is [truncated](Self::truncate).
 #[derive(Debug)]
 pub struct HeadersColumn {
     offsets: Vec<i32>,
@@ -49,34 +49,34 @@ impl HeadersColumn {
 
     /// Appends the headers of a record.
     #[inline]
-    pub fn push(&mut self, headers: Headers<'_>, buffers: &mut ViewBuffers, lacks: &mut Option<OutOfMemory>) {
+    pub fn push(&mut self, headers: Headers<'_>, buffers: &mut ViewBuffers, out_of_memory: &mut Option<OutOfMemory>) {
         if !headers.is_empty() {
-            self.push_pairs(headers, buffers, lacks);
+            self.push_pairs(headers, buffers, out_of_memory);
         }
-        self.validity.push(!headers.is_empty(), lacks);
+        self.validity.push(!headers.is_empty(), out_of_memory);
         if let Err(error) = memory::push(&mut self.offsets, self.key.rows() as i32) {
-            *lacks = Some(error);
+            *out_of_memory = Some(error);
         }
     }
 
     #[inline(never)]
-    fn push_pairs(&mut self, headers: Headers<'_>, buffers: &mut ViewBuffers, lacks: &mut Option<OutOfMemory>) {
+    fn push_pairs(&mut self, headers: Headers<'_>, buffers: &mut ViewBuffers, out_of_memory: &mut Option<OutOfMemory>) {
         for (key, value) in headers {
             match decode_utf8(key) {
-                Ok(key) => self.key.push(Some(key.as_bytes()), lacks),
-                Err(error) => *lacks = Some(error),
+                Ok(key) => self.key.push(Some(key.as_bytes()), out_of_memory),
+                Err(error) => *out_of_memory = Some(error),
             }
-            self.value.push(value, buffers, lacks);
+            self.value.push(value, buffers, out_of_memory);
         }
     }
 
     /// Appends rows without headers.
-    pub fn push_none(&mut self, rows: usize, lacks: &mut Option<OutOfMemory>) {
+    pub fn push_none(&mut self, rows: usize, out_of_memory: &mut Option<OutOfMemory>) {
         if let Err(error) = memory::reserve(&mut self.offsets, rows) {
-            *lacks = Some(error);
+            *out_of_memory = Some(error);
             return;
         }
-        self.validity.push_many(false, rows, lacks);
+        self.validity.push_many(false, rows, out_of_memory);
         self.offsets.resize(self.offsets.len() + rows, self.key.rows() as i32);
     }
 

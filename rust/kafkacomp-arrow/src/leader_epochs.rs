@@ -24,7 +24,7 @@ impl Default for LeaderEpochs {
 impl LeaderEpochs {
     /// Whether a batch has the epoch of the one before.
     #[inline]
-    pub fn goes_on(&self, epoch: i32) -> bool {
+    pub fn continues(&self, epoch: i32) -> bool {
         epoch == self.current
     }
 

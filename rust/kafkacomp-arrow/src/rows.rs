@@ -161,7 +161,7 @@ impl<'w, B: BatchFields> Rows<'w, B> {
     /// Ends the batch, whose rows are all in the columns.
     #[inline]
     fn end(&mut self) -> Result<(), BatchError> {
-        if let Some(error) = self.builder.lacks() {
+        if let Some(error) = self.builder.out_of_memory() {
             return Err(self.give_up(record::Error::out_of_memory(error, self.batch.position()).into()));
         }
         self.builder.end_batch(self.batch, &self.context.place);

@@ -25,13 +25,13 @@ fn rows<T>(runs: &[(T, usize)]) -> usize {
 
 fn primitive<T: ArrowPrimitiveType>(runs: &[(Option<T::Native>, usize)]) -> Result<ArrayRef, OutOfMemory> {
     let mut values = memory::with_capacity(rows(runs))?;
-    let (mut validity, mut lacks) = (Validity::default(), None);
+    let (mut validity, mut out_of_memory) = (Validity::default(), None);
     for (value, rows) in runs {
         // The value of a null row is never read.
         values.resize(values.len().saturating_add(*rows), value.unwrap_or_default());
-        validity.push_many(value.is_some(), *rows, &mut lacks);
+        validity.push_many(value.is_some(), *rows, &mut out_of_memory);
     }
-    lacks.map_or(Ok(()), Err)?;
+    out_of_memory.map_or(Ok(()), Err)?;
     Ok(Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), validity.finish())))
 }
 
@@ -65,16 +65,16 @@ impl RunValue for Option<Arc<str>> {
         }
         let mut offsets = memory::with_capacity(rows(runs).saturating_add(1))?;
         let mut data = memory::with_capacity(bytes)?;
-        let (mut validity, mut lacks) = (Validity::default(), None);
+        let (mut validity, mut out_of_memory) = (Validity::default(), None);
         offsets.push(0);
         for (value, rows) in runs {
             for _ in 0..*rows {
                 data.extend_from_slice(value.as_deref().unwrap_or_default().as_bytes());
                 offsets.push(data.len() as i32);
             }
-            validity.push_many(value.is_some(), *rows, &mut lacks);
+            validity.push_many(value.is_some(), *rows, &mut out_of_memory);
         }
-        lacks.map_or(Ok(()), Err)?;
+        out_of_memory.map_or(Ok(()), Err)?;
         let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
         Ok(Arc::new(StringArray::new(offsets, data.into(), validity.finish())))
     }
@@ -85,14 +85,14 @@ impl RunValue for Option<Arc<str>> {
 pub struct RunColumn<T> {
     runs: Vec<(T, usize)>,
     /// A failed allocation. The number of rows is right then, but the values of the last ones may be wrong.
-    lacks: Option<OutOfMemory>,
+    out_of_memory: Option<OutOfMemory>,
     cached: Option<(T, ArrayRef)>,
 }
 
 impl<T: RunValue> RunColumn<T> {
     /// An empty column.
     pub fn new() -> Self {
-        Self { runs: Vec::new(), lacks: None, cached: None }
+        Self { runs: Vec::new(), out_of_memory: None, cached: None }
     }
 
     /// Appends `rows` times `value`.
@@ -114,7 +114,7 @@ impl<T: RunValue> RunColumn<T> {
 
     fn begin(&mut self, value: T, rows: usize) {
         if let Err(error) = memory::push(&mut self.runs, (value, rows)) {
-            self.lacks = Some(error);
+            self.out_of_memory = Some(error);
             if let Some((_, count)) = self.runs.last_mut() {
                 *count = count.saturating_add(rows);
             }
@@ -141,7 +141,7 @@ impl<T: RunValue> RunColumn<T> {
     /// As [`RunValue::array`], and for rows pushed before.
     pub fn finish(&mut self) -> Result<ArrayRef, OutOfMemory> {
         let runs = std::mem::take(&mut self.runs);
-        self.lacks.take().map_or(Ok(()), Err)?;
+        self.out_of_memory.take().map_or(Ok(()), Err)?;
         let [(value, rows)] = runs.as_slice() else { return T::array(&runs) };
         match &self.cached {
             Some((cached, array)) if cached == value && array.len() >= *rows => Ok(array.slice(0, *rows)),

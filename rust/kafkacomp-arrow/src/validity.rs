@@ -3,8 +3,8 @@
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use kafkacomp_core::memory::{self, OutOfMemory};
 
-/// A growing validity mask. A failed allocation is noted in `lacks`; the number of rows is right then, but the last ones may be
-/// null that are not.
+/// A growing validity mask. A failed allocation is noted in `out_of_memory`; the number of rows is right then, but the last ones
+/// may be null that are not.
 #[derive(Debug, Default)]
 pub struct Validity {
     runs: Vec<(bool, usize)>,
@@ -15,26 +15,26 @@ pub struct Validity {
 impl Validity {
     /// Appends a row.
     #[inline]
-    pub fn push(&mut self, valid: bool, lacks: &mut Option<OutOfMemory>) {
+    pub fn push(&mut self, valid: bool, out_of_memory: &mut Option<OutOfMemory>) {
         if valid != self.valid {
-            self.turn(valid, lacks);
+            self.turn(valid, out_of_memory);
         }
         self.count += 1;
     }
 
     /// Appends `rows` rows.
-    pub fn push_many(&mut self, valid: bool, rows: usize, lacks: &mut Option<OutOfMemory>) {
+    pub fn push_many(&mut self, valid: bool, rows: usize, out_of_memory: &mut Option<OutOfMemory>) {
         if rows > 0 && valid != self.valid {
-            self.turn(valid, lacks);
+            self.turn(valid, out_of_memory);
         }
         self.count += rows;
     }
 
-    fn turn(&mut self, valid: bool, lacks: &mut Option<OutOfMemory>) {
+    fn turn(&mut self, valid: bool, out_of_memory: &mut Option<OutOfMemory>) {
         if self.count > 0
             && let Err(error) = memory::push(&mut self.runs, (self.valid, self.count))
         {
-            *lacks = Some(error);
+            *out_of_memory = Some(error);
             return;
         }
         (self.valid, self.count) = (valid, 0);

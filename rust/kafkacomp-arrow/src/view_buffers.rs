@@ -129,7 +129,7 @@ impl ViewBuffers {
     }
 
     /// Whether rows refer to decompressed bytes whose buffer is not known yet.
-    pub fn lacks_decompressed(&self) -> bool {
+    pub fn awaits_decompressed(&self) -> bool {
         self.decompressed.index.is_some() && self.decompressed.buffer.is_none()
     }
 
@@ -209,14 +209,21 @@ impl ViewBuffers {
         self.copy(value)
     }
 
-    /// Appends the views of the values in `payload` that `spans` refer to, 0 for null. If a copy fails, it is noted in `lacks`.
-    pub fn extend(&mut self, views: &mut Vec<u128>, spans: &Spans, payload: &[u8], lacks: &mut Option<OutOfMemory>) {
+    /// Appends the views of the values in `payload` that `spans` refer to, 0 for null. A copy that fails is noted in
+    /// `out_of_memory`.
+    pub fn extend(
+        &mut self,
+        views: &mut Vec<u128>,
+        spans: &Spans,
+        payload: &[u8],
+        out_of_memory: &mut Option<OutOfMemory>,
+    ) {
         let Payload { address, length, offset, index, .. } = self.current;
         let at = payload.as_ptr().addr().wrapping_sub(address);
         if at > length || payload.len() > length - at {
             views.extend(spans.iter().map(|span| {
                 self.view(span.bytes(payload)).unwrap_or_else(|error| {
-                    *lacks = Some(error);
+                    *out_of_memory = Some(error);
                     0
                 })
             }));

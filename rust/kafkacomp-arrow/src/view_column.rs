@@ -13,7 +13,7 @@ use crate::pooled_vec::PooledVec;
 use crate::validity::Validity;
 use crate::view_buffers::ViewBuffers;
 
-/// Binary views with nulls. A failed allocation is noted in `lacks`; the column is incomplete then, until it is
+/// Binary views with nulls. A failed allocation is noted in `out_of_memory`; the column is incomplete then, until it is
 /// [truncated](Self::truncate).
 #[derive(Debug)]
 pub struct ViewColumn {
@@ -41,21 +41,21 @@ impl ViewColumn {
 
     /// Appends a value or a null.
     #[inline]
-    pub fn push(&mut self, value: Option<&[u8]>, buffers: &mut ViewBuffers, lacks: &mut Option<OutOfMemory>) {
+    pub fn push(&mut self, value: Option<&[u8]>, buffers: &mut ViewBuffers, out_of_memory: &mut Option<OutOfMemory>) {
         let pushed = match value {
             None => memory::push(&mut self.views, 0),
             Some(value) => buffers.view(value).and_then(|view| memory::push(&mut self.views, view)),
         };
         match pushed {
-            Ok(()) => self.validity.push(value.is_some(), lacks),
-            Err(error) => *lacks = Some(error),
+            Ok(()) => self.validity.push(value.is_some(), out_of_memory),
+            Err(error) => *out_of_memory = Some(error),
         }
     }
 
     #[inline(never)]
-    fn grow(&mut self, rows: usize, lacks: &mut Option<OutOfMemory>) -> bool {
+    fn grow(&mut self, rows: usize, out_of_memory: &mut Option<OutOfMemory>) -> bool {
         let grown = memory::reserve(&mut self.views, rows);
-        *lacks = lacks.or(grown.err());
+        *out_of_memory = out_of_memory.or(grown.err());
         grown.is_ok()
     }
 
@@ -65,24 +65,24 @@ impl ViewColumn {
         spans: &Spans,
         payload: &[u8],
         buffers: &mut ViewBuffers,
-        lacks: &mut Option<OutOfMemory>,
+        out_of_memory: &mut Option<OutOfMemory>,
     ) {
         let rows = spans.len();
-        if !self.grow(rows, lacks) {
+        if !self.grow(rows, out_of_memory) {
             return;
         }
         if spans.nulls() == rows {
             let all = self.views.len() + rows;
             self.views.resize(all, 0);
-            self.validity.push_many(false, rows, lacks);
+            self.validity.push_many(false, rows, out_of_memory);
             return;
         }
-        buffers.extend(&mut self.views, spans, payload, lacks);
+        buffers.extend(&mut self.views, spans, payload, out_of_memory);
         if spans.nulls() == 0 {
-            self.validity.push_many(true, rows, lacks);
+            self.validity.push_many(true, rows, out_of_memory);
         } else {
             for span in spans.iter() {
-                self.validity.push(!span.is_null(), lacks);
+                self.validity.push(!span.is_null(), out_of_memory);
             }
         }
     }

@@ -455,7 +455,7 @@ impl Worker {
 
 /// Makes a shared buffer of the decompressed bytes that rows refer to; the next ones are written to other storage.
 fn share_decompressed(reader: &mut RecordReader, builder: &mut ColumnBuilder, pool: &Arc<BufferPool>) {
-    if builder.lacks_decompressed() {
+    if builder.awaits_decompressed() {
         let storage = reader.replace_storage(Vec::new());
         let shared = SharedBytes { pinned: storage.capacity(), bytes: pool.lend(storage) };
         builder.set_buffer(Origin::Decompressed, shared);

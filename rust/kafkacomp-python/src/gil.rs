@@ -169,7 +169,7 @@ pub fn iterate<'py>(iterable: &Bound<'py, PyAny>) -> PyResult<impl Iterator<Item
 }
 
 /// Something of Python's that threads of ours own: attached when it is dropped, and leaked once the interpreter is about
-/// to end. `PyO3` would put it on a list behind a lock, which a fork may catch held.
+/// to end. `PyO3` would put it on a list that has a lock, which another thread may hold during a fork.
 #[derive(Debug)]
 pub struct Held<T>(Option<T>);
 

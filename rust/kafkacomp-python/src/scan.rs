@@ -333,11 +333,11 @@ impl ScanReader {
         let mut inside = Some(Inside::method()?);
         let mut stream = self.take(State::Running)?;
         let pulled = stream.pull(py, &mut inside);
-        let goes_on = matches!(pulled, Ok(Some(_))) && !self.closer.is_closed();
+        let continues = matches!(pulled, Ok(Some(_))) && !self.closer.is_closed();
         let mut stream = Some(stream);
         {
             let mut state = lock(&self.state);
-            *state = stream.take_if(|_| goes_on).map_or(State::Gone, State::Ready);
+            *state = stream.take_if(|_| continues).map_or(State::Gone, State::Ready);
         }
         // Without the lock: it waits for the workers.
         drop(stream);

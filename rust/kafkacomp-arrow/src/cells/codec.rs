@@ -218,7 +218,7 @@ fn build<O: OffsetSizeTrait, C: Content>(
 ) -> Result<ArrayRef, CellError> {
     let mut offsets = memory::with_capacity(rows.saturating_add(1))?;
     offsets.push(O::zero());
-    let (mut validity, mut lacks) = (Validity::default(), None);
+    let (mut validity, mut out_of_memory) = (Validity::default(), None);
     for row in 0..rows {
         let start = content.len();
         let valid = match fill(row, &mut content) {
@@ -229,10 +229,10 @@ fn build<O: OffsetSizeTrait, C: Content>(
             }
             Err(error) => return Err(error),
         };
-        validity.push(valid, &mut lacks);
+        validity.push(valid, &mut out_of_memory);
         offsets.push(O::from_usize(content.len()).ok_or_else(|| too_large(row))?);
     }
-    lacks.map_or(Ok(()), Err)?;
+    out_of_memory.map_or(Ok(()), Err)?;
     let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
     let bytes = BufferPool::shared().lend(content.into_vec());
     Ok(Arc::new(GenericBinaryArray::<O>::try_new(offsets, bytes, validity.finish())?))

@@ -62,11 +62,11 @@ pub fn parse_records(data: &dyn Array, options: &ParseOptions) -> Result<ArrayRe
     };
     let mut offsets = memory::with_capacity(data.len().saturating_add(1))?;
     offsets.push(0);
-    let (mut validity, mut lacks) = (Validity::default(), None);
+    let (mut validity, mut out_of_memory) = (Validity::default(), None);
     let mut verdict = Ok(());
     for row in 0..data.len() {
         match cells.get(row).map_or(Ok(false), |cell| parser.cell(row, cell)) {
-            Ok(sound) => validity.push(sound, &mut lacks),
+            Ok(sound) => validity.push(sound, &mut out_of_memory),
             Err(error) => {
                 verdict = Err(error);
                 break;
@@ -77,7 +77,7 @@ pub fn parse_records(data: &dyn Array, options: &ParseOptions) -> Result<ArrayRe
     let Parser { reader, mut builder, .. } = parser;
     KEPT.set(reader);
     verdict?;
-    lacks.map_or(Ok(()), Err)?;
+    out_of_memory.map_or(Ok(()), Err)?;
     let records = StructArray::from(builder.finish()?);
     let element = Field::new("element", DataType::Struct(records.fields().clone()), true);
     let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
@@ -157,7 +157,7 @@ impl Parser<'_> {
             }
             Records::V0V1(mut records) => push_all(builder, |record| records.advance(record))?,
         }
-        if let Some(error) = builder.lacks() {
+        if let Some(error) = builder.out_of_memory() {
             return Err(RecordsError::Content(Error::out_of_memory(error, batch.position())));
         }
         builder.end_batch(batch, &self.place);

@@ -22,7 +22,7 @@ impl ColumnBuilder {
     fn push_block(&mut self, records: &V2Records<'_>, block: &RecordBlock, bytes: usize) {
         let rows = block.len();
         if let Err(error) = self.reserve(rows) {
-            self.lacks = Some(error);
+            self.out_of_memory = Some(error);
             return;
         }
         if self.wants.offset {
@@ -63,7 +63,7 @@ impl ColumnBuilder {
         }
         let (keys, values) = (singles.keys(), singles.values());
         self.push_others((keys, values), payload, singles.timestamp_type(), self.bytes_of_spans(keys, values));
-        if let Some(error) = self.lacks {
+        if let Some(error) = self.out_of_memory {
             self.truncate(rows, bytes);
             return Err(error);
         }
@@ -92,20 +92,20 @@ impl ColumnBuilder {
     ) {
         let rows = keys.len();
         if self.wants.key {
-            self.key.extend(keys, payload, &mut self.buffers, &mut self.lacks);
+            self.key.extend(keys, payload, &mut self.buffers, &mut self.out_of_memory);
         }
         if self.wants.value {
-            self.value.extend(values, payload, &mut self.buffers, &mut self.lacks);
+            self.value.extend(values, payload, &mut self.buffers, &mut self.out_of_memory);
         }
         if self.wants.timestamp {
             let has_timestamps = timestamp_type != TimestampType::NoTimestampType;
-            self.timestamp_validity.push_many(has_timestamps, rows, &mut self.lacks);
+            self.timestamp_validity.push_many(has_timestamps, rows, &mut self.out_of_memory);
         }
         if self.wants.timestamp_type {
             self.timestamp_type.push(&Some(i32::from(timestamp_type as i8)), rows);
         }
         if self.wants.headers {
-            self.headers.push_none(rows, &mut self.lacks);
+            self.headers.push_none(rows, &mut self.out_of_memory);
         }
         self.bytes += bytes;
         self.rows += rows;

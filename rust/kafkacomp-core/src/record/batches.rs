@@ -114,7 +114,7 @@ impl<'a> Iterator for Batches<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let Some((batch, rest)) = self.peek() else { return self.unusual() };
+        let Some((batch, rest)) = self.peek() else { return self.any_other() };
         self.skip_to(&batch, rest);
         Some(Ok(batch))
     }
@@ -122,7 +122,7 @@ impl<'a> Iterator for Batches<'a> {
 
 impl<'a> Batches<'a> {
     /// The next batch if it is truncated or not of magic 2.
-    fn unusual(&mut self) -> Option<Result<RecordBatch<'a>>> {
+    fn any_other(&mut self) -> Option<Result<RecordBatch<'a>>> {
         if self.tail.is_some() {
             return None;
         }

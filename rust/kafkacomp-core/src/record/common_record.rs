@@ -45,8 +45,8 @@ pub(super) struct CommonRecord<'a> {
 }
 
 impl<'a> CommonRecord<'a> {
-    /// Reads the record at the front of `data` by whole words, without a branch for each byte; `None` for any other record and for
-    /// a corrupt one.
+    /// Reads the record at the front of `data` by whole words, without a branch for each byte; `None` for any other record and
+    /// for a corrupt one.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot loops; four callers")]
     pub(super) fn read(data: &'a [u8]) -> Option<Self> {

@@ -182,7 +182,7 @@ impl Converter {
             let record = record?;
             let settings = converted_settings(batch, options.to_magic, record.offset)?;
             let settings = BatchSettings { write_limit: options.batch_bytes, ..settings };
-            if !writer.goes_on(&settings, &record) {
+            if !writer.continues(&settings, &record) {
                 writer.finish(out)?;
                 writer.begin(batch, settings)?;
             }
@@ -213,7 +213,7 @@ impl Writer {
     }
 
     /// Whether the current run can contain this record of a batch with these settings.
-    fn goes_on(&self, settings: &BatchSettings, record: &Record<'_>) -> bool {
+    fn continues(&self, settings: &BatchSettings, record: &Record<'_>) -> bool {
         let under_way = self.builder.settings();
         let delta = record.offset.checked_sub(under_way.base_offset);
         self.run.is_some()

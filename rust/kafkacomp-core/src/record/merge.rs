@@ -89,7 +89,7 @@ impl Merger {
             self.finish(out)?;
             return self.recompressor.push(batch, out);
         }
-        if !self.goes_on(batch) {
+        if !self.continues(batch) {
             self.finish(out)?;
         }
         let start = self.gathered.len();
@@ -112,7 +112,7 @@ impl Merger {
             && (batch.magic() >= 2 || compressed)
     }
 
-    fn goes_on(&self, batch: &RecordBatch<'_>) -> bool {
+    fn continues(&self, batch: &RecordBatch<'_>) -> bool {
         let Some(run) = &self.run else { return true };
         let unbroken = batch.producer_id() == NO_PRODUCER_ID
             || (batch.offset_field() == run.next_offset && batch.base_sequence() == run.next_sequence);

@@ -99,7 +99,8 @@ impl<'a> V2Records<'a> {
         self.progress.count_record(self.rest).map(|()| true)
     }
 
-    /// The record of a batch of one, if it is a [`CommonRecord`]. `None` for any other batch, of which nothing is read then. [`advance`](Self::advance) does the same in a loop, which costs such batches as much as their record.
+    /// The record of a batch of one, if it is a [`CommonRecord`]. `None` for any other batch, from which nothing is read then.
+    /// [`advance`](Self::advance) does the same in a loop, which costs such batches as much as their record.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "batches of one record; one caller")]
     pub fn take_single(&mut self) -> Option<Record<'a>> {

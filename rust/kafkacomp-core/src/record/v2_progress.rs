@@ -22,7 +22,8 @@ pub(super) struct V2Progress {
 }
 
 impl V2Progress {
-    /// Before the first record of `batch`, which declares `count` of them; `codec_error` is the fault that ended the payload early.
+    /// Before the first record of `batch`, which declares `count` of them; `codec_error` is the fault that ended the payload
+    /// early.
     ///
     /// # Errors
     /// [`RecordFault::NegativeCount`].
@@ -102,7 +103,7 @@ impl V2Progress {
         Ok(())
     }
 
-    /// Counts records of which none is the last one, or the single record of a complete payload.
+    /// Counts records before the last one, or the single record of a complete payload.
     #[inline]
     pub(super) fn skip(&mut self, records: i32) {
         self.read = self.read.wrapping_add(records);

@@ -68,12 +68,12 @@ pub(super) fn decode(elements: &[u8], room: &mut [u8], claimed: usize) -> Option
             let head: &[u8; HEAD] = room.get(from..)?.first_chunk()?;
             let (kind, value) = (usize::from(tag & 3), usize::from(tag >> 2));
             // The next tag has one of two positions. Both are read, because waiting for the right one would take longer.
-            let (behind_literal, behind_copy) = (head[value + 2], head[kind + 1]);
+            let (after_literal, after_copy) = (head[value + 2], head[kind + 1]);
             let element = ELEMENTS[usize::from(tag)];
             let length = (element & 0x7F) as usize;
-            let behind =
+            let offset_bytes =
                 u32::from_le_bytes([head[1], head[2], head[3], head[4]]) & !(u32::MAX << ((element >> 16) & 31));
-            let offset = (behind | (element & 0x700)) as usize;
+            let offset = (offset_bytes | (element & 0x700)) as usize;
             let literal = element & LITERAL != 0;
             let source = (if literal { from.wrapping_add(1) } else { at }).wrapping_sub(offset);
             // A literal is after the content, and so far away from it.
@@ -93,7 +93,7 @@ pub(super) fn decode(elements: &[u8], room: &mut [u8], claimed: usize) -> Option
             }
             room.copy_within(source..source + PIECE, at);
             from = from.wrapping_add(if kind == 0 { value + 2 } else { kind + 1 });
-            tag = if kind == 0 { behind_literal } else { behind_copy };
+            tag = if kind == 0 { after_literal } else { after_copy };
             at = at.wrapping_add(length);
         }
         next += from - base;

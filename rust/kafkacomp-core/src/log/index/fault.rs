@@ -113,7 +113,7 @@ pub enum IndexFault {
     /// There is not enough memory for the entries; nothing is known about the file.
     #[error("out of memory: cannot allocate {bytes} bytes")]
     OutOfMemory {
-        /// The bytes asked for.
+        /// The requested size in bytes.
         bytes: u64,
     },
 }

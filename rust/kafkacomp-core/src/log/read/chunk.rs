@@ -55,7 +55,7 @@ impl ChunkEnd {
 pub(super) enum Stopped {
     /// The end of the bytes.
     End,
-    /// A batch that the caller does not want.
+    /// A batch that the caller does not take.
     Unwanted,
     /// An incomplete batch of this many bytes.
     Partial(u64),
@@ -151,7 +151,7 @@ impl<F: Layout> Chunks<F> {
         let size = |wanted: u64| usize::try_from(left.min(wanted)).unwrap_or(usize::MAX);
         let mut wanted = size(target.max(MIN_READ) as u64);
         // The number of bytes in the buffer that are read. The others are overwritten, which saves filling it with zeros.
-        let mut there = 0;
+        let mut filled = 0;
         if buffer.capacity() > CAPACITY.max(wanted.saturating_mul(2)) {
             // The last batch was larger than usual: free the memory.
             *buffer = Vec::new();
@@ -163,7 +163,7 @@ impl<F: Layout> Chunks<F> {
                 Some(all) => part(all, position, wanted),
                 None if in_window => self.search.window.rest(position, wanted),
                 None => {
-                    extend(source, position, there, wanted, buffer)?;
+                    extend(source, position, filled, wanted, buffer)?;
                     &*buffer
                 }
             };
@@ -176,15 +176,15 @@ impl<F: Layout> Chunks<F> {
             let is_short = used == 0 && !at_end;
             if in_window && is_short && !matches!(stopped, Stopped::Corrupt(_) | Stopped::Unwanted) {
                 in_window = false;
-                there = self.search.window.hand_over(position, buffer)?;
-                wanted = wanted.max(there);
+                filled = self.search.window.hand_over(position, buffer)?;
+                wanted = wanted.max(filled);
                 continue;
             }
             let ended = match stopped {
                 Stopped::Partial(needed) if is_short && needed <= left => {
                     match self.verify_large(source, buffer, needed)? {
                         Ok(()) => {
-                            there = buffer.len();
+                            filled = buffer.len();
                             wanted = size(needed).max(wanted);
                             continue;
                         }

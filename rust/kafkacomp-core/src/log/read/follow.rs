@@ -185,9 +185,9 @@ impl Follower {
 
     /// Whether zeros follow the invalid header at `position`: at most, a batch is being written there.
     fn is_reserved(&mut self, source: &dyn ReadAt, position: u64, length: u64) -> Result<bool, ReadError> {
-        let behind = position.saturating_add(HEADER_SIZE_UP_TO_MAGIC as u64);
-        let size = length.saturating_sub(behind).min(RESERVED as u64) as usize;
-        let data = read_part(source, behind, size, &mut self.buffer)?;
+        let after = position.saturating_add(HEADER_SIZE_UP_TO_MAGIC as u64);
+        let size = length.saturating_sub(after).min(RESERVED as u64) as usize;
+        let data = read_part(source, after, size, &mut self.buffer)?;
         Ok(data.iter().all(|&byte| byte == 0))
     }
 }

@@ -65,7 +65,7 @@ impl<'a> Epochs<'a> {
 
     /// Whether the batch has the leader epoch of the one before.
     #[inline]
-    pub(super) fn goes_on(&self, batch: &RecordBatch<'_>) -> bool {
+    pub(super) fn continues(&self, batch: &RecordBatch<'_>) -> bool {
         let epoch = batch.partition_leader_epoch();
         epoch == -1 || Some(epoch) == self.current
     }

@@ -164,7 +164,7 @@ impl<V: Visitor> Walk<'_, V> {
             && span.last >= self.expected
             && !content.is_corrupt
             && has_field_of(batch, span);
-        let is_quiet = self.before.is_empty() && self.after.is_empty() && self.epochs.goes_on(batch);
+        let is_quiet = self.before.is_empty() && self.after.is_empty() && self.epochs.continues(batch);
         if self.bounds.base_offset.is_none() || (in_order && is_quiet) {
             self.previous = Some(span);
             let judgement = Judgement { place: Place::InOrder, span, epoch: None, missing: None };
@@ -242,7 +242,7 @@ impl<V: Visitor> Walk<'_, V> {
         };
         let batch = RecordBatch::new(&waiting.data, waiting.position).map_err(unread)?;
         // A segment that overlaps this one may have been written by another leader.
-        if self.epochs.goes_on(&batch) || waiting.content.span.last >= end {
+        if self.epochs.continues(&batch) || waiting.content.span.last >= end {
             return Ok(NextEpochs::default());
         }
         match others.open(end)? {
