@@ -83,7 +83,7 @@ def _must_stop(injected: Injected, wanted: Expected) -> bool:
 
 
 #: Kinds that leave all batches intact and at which strict tools may stop all the same: a batch is lost.
-_MAY_STOP = frozenset({"batch overwritten by another"})
+_MAY_STOP = frozenset({"batch overwritten by another", "run overwritten by a later run"})
 
 
 def _stopped(tool: str, answer: Answer, wanted: Expected, injected: Injected) -> list[str]:
@@ -153,6 +153,7 @@ _HARMLESS = frozenset(
         "batch repeated directly",
         "batch repeated later",
         "batch overwritten by another",
+        "run overwritten by a later run",
     }
 )
 #: Kinds that brokers leave, too, so that verify warns of them.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["KINDS", "Injected", "Piece", "Segment", "applies", "inject", "intact"]
+__all__ = ["KINDS", "Injected", "Piece", "Segment", "applies", "inject", "intact", "write_over"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class Piece:
     batch: Batch | None
     #: intact; offset, epoch: only that field differs, which no checksum covers; broken: anything else differs.
     state: str = "intact"
+    #: Whether it is in the place of others.
+    is_copy: bool = False
 
 
 @dataclass
@@ -255,6 +257,77 @@ def _overwrite(injected: Injected, rng: random.Random) -> None:
     segment.pieces[place] = other.pieces[source]
 
 
+#: The least batches of a segment in which one run is written over another.
+LEAST_OF_RUNS = 4
+#: The bytes of a batch that no checksum covers, and the length.
+PREFIX = 17
+
+
+def _overwrite_run(injected: Injected, rng: random.Random) -> None:
+    """Batches in a row by as many later ones, of the same segment or of a later one."""
+    place = rng.choice([at for at, each in enumerate(injected.segments) if len(each.pieces) >= LEAST_OF_RUNS])
+    segment = injected.segments[place]
+    count = rng.randrange(2, len(segment.pieces) // 2 + 1)
+    at = rng.randrange(len(segment.pieces) - 2 * count + 1)
+    later = [each for each in injected.segments[place:] if each is segment or len(each.pieces) >= count]
+    other = rng.choice(later)
+    source = rng.randrange(at + count if other is segment else 0, len(other.pieces) - count + 1)
+    copies = [replace(piece, is_copy=True) for piece in other.pieces[source : source + count]]
+    injected.what = f"{count} batches from {_describe(segment, at)} by {_describe(other, source)}"
+    segment.pieces[at : at + count] = copies
+
+
+def _overwrite_page(injected: Injected, rng: random.Random) -> None:
+    """A page of a segment by a later page of it, as by a write to a wrong position."""
+    segment = rng.choice([each for each in injected.segments if len(each.pieces) >= LEAST_OF_RUNS])
+    length = sum(len(piece.data) for piece in segment.pieces)
+    # Pages as of a small file, if the segment is small.
+    sizes = [each for each in (512, 4096) if 4 * each <= length] or [length // 4, length // 5, length // 6, length // 7]
+    rng.shuffle(sizes)
+    for page in sizes:
+        # The first page identifies the file: with another one it may be that of a compressed file.
+        pages = range(1, length // page)
+        places = [(at, source) for at in pages for source in pages[at:] if not _joins(segment, at, source, page)]
+        if places:
+            at, source = rng.choice(places)
+            write_over(segment, at * page, source * page, page)
+            injected.what = f"{segment.name} from byte {at * page} on by {page} bytes from byte {source * page}"
+            return
+
+
+def _joins(segment: Segment, at: int, source: int, page: int) -> bool:
+    """Whether a part of one batch and the rest of another one may be a batch, as if its offset field were altered."""
+    begins = [0]
+    for piece in segment.pieces:
+        begins.append(begins[-1] + len(piece.data))
+
+    def phase(position: int) -> int:
+        return position - max(begin for begin in begins if begin <= position)
+
+    # What is before a cut, and what is after it. A batch begins with zeros, which bytes of another one may supply.
+    cuts = [(at * page, source * page), ((source + 1) * page, (at + 1) * page)]
+    return any(phase(before) == phase(after) != 0 or 0 < phase(after) < PREFIX for before, after in cuts)
+
+
+def write_over(segment: Segment, to: int, source: int, size: int) -> None:
+    """Write bytes of a segment over others of it; only the batches that are complete there are intact."""
+    copied = [replace(piece, is_copy=True) for piece in _part(segment, source, source + size)]
+    length = sum(len(piece.data) for piece in segment.pieces)
+    pieces = [*_part(segment, 0, to), *copied, *_part(segment, to + size, length)]
+    segment.pieces = [piece for piece in pieces if piece.data]
+
+
+def _part(segment: Segment, begin: int, end: int) -> list[Piece]:
+    """The pieces of a range of bytes, of which the first and the last one may be incomplete."""
+    pieces, position = [], 0
+    for piece in segment.pieces:
+        data = piece.data[max(begin - position, 0) : max(end - position, 0)]
+        if data:
+            pieces.append(_changed(piece, data))
+        position += len(piece.data)
+    return pieces
+
+
 def _overlap_longer(injected: Injected, rng: random.Random) -> None:
     """A segment that holds the next one's batches too, as before an interrupted compaction or a leader change."""
     place = rng.randrange(len(injected.segments) - 1)
@@ -382,6 +455,8 @@ KINDS: dict[str, Callable[[Injected, random.Random], None]] = {
     "batch repeated directly": _repeat(later=False),
     "batch repeated later": _repeat(later=True),
     "batch overwritten by another": _overwrite,
+    "run overwritten by a later run": _overwrite_run,
+    "page overwritten by a later page": _overwrite_page,
     "overlapping segments": _overlap_longer,
     "segment copied": _overlap_copy,
     "overlapping segments that disagree": _overlap_conflict,
@@ -397,6 +472,8 @@ KINDS: dict[str, Callable[[Injected, random.Random], None]] = {
 
 def applies(kind: str, log: Log) -> bool:
     """Whether a kind of corruption exists for a log."""
+    if kind in {"run overwritten by a later run", "page overwritten by a later page"}:
+        return any(len(segment) >= LEAST_OF_RUNS for segment in log.segments)
     name = kind.removeprefix("flipped bit: ")
     if name in {kind, "payload"}:
         return not (log.is_compacted and kind == "overlapping segments that disagree")

@@ -96,13 +96,16 @@ def _blamed(injected: Injected) -> dict[str, list[tuple[int, int]]]:
     for segment in segments:
         position = 0
         ranges = blamed.setdefault(segment.name, [])
+        # Of a copy directly before it, the original is the repetition.
+        copied = {piece.batch.number for piece in segment.pieces if piece.is_copy and piece.batch}
         first = segment.pieces[0].batch if segment.pieces else None
         if first is not None and segment.base != first.first:
             ranges.append((0, 1))
         for piece in segment.pieces:
             stop = position + len(piece.data)
             follows = piece.batch is not None and piece.batch.first == after
-            if piece.state != "intact" or not follows:
+            is_twice = piece.batch is not None and piece.batch.number in copied
+            if piece.state != "intact" or piece.is_copy or is_twice or not follows:
                 ranges.append((position, stop))
             after = piece.batch.last + 1 if piece.batch else after
             position = stop

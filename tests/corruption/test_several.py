@@ -56,7 +56,7 @@ def inject_all(log: Log, kinds: list[str], rng: random.Random) -> Injected | Non
     for kind in kinds:
         try:
             KINDS[kind](injected, rng)
-        except (IndexError, ValueError):
+        except (IndexError, ValueError, AssertionError):
             return None
         done.append(f"{kind}: {injected.what}")
     injected.kind, injected.what = " and ".join(kinds), ", ".join(done)

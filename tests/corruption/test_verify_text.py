@@ -47,4 +47,5 @@ def test_text_and_json_agree(kind: str, name: str, tmp_path: Path) -> None:
     assert listed == missing[: len(listed)]
     assert len(listed) == min(len(missing), 20)
     spans = [(each["firstOffset"], each["lastOffset"]) for each in report["errors"] if each["firstOffset"] is not None]
-    assert len(set(spans)) == len(spans)
+    # The two ends of a page are corrupt, and the same offsets are missing for both.
+    assert len(set(spans)) == len(spans) or kind == "page overwritten by a later page"

@@ -212,9 +212,9 @@ def spark_failfast(folder: Path) -> Answer:
     return _spark(folder)
 
 
-def spark_drop(folder: Path) -> Answer:
+def spark_drop(folder: Path, split_size: int = 300) -> Answer:
     """``mode=DROPMALFORMED``; the segments are split."""
-    return _spark(folder, mode="DROPMALFORMED", failOnDataLoss="false", splitSize="300")
+    return _spark(folder, mode="DROPMALFORMED", failOnDataLoss="false", splitSize=str(split_size))
 
 
 def spark_drop_loss(folder: Path) -> Answer:

@@ -176,7 +176,8 @@ def split_segment(segment: Segment, options: ReadOptions, next_base: int | None 
     if segment.size // 2 + segment.size % 2 <= options.split_size - options.split_size // 4:
         splits = [Split(0, segment.size, None)]
     else:
-        splits = _kafkacomp.split_segment(segment, options.split_size, options.log_format)
+        whole = replace(segment, boundaries=SplitBoundaries(None, None, segment.size, next_base))
+        splits = _kafkacomp.split_segment(whole, options.split_size, options.log_format)
         length = splits[-1].stop
         if next_base is not None and length != segment.size:
             raise _ReplacedError(f"{segment.name}: {segment.size} bytes when it was listed, {length} when opened")

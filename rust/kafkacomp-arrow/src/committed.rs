@@ -52,13 +52,9 @@ pub fn transaction_filter(partition: &Partition, options: &ScanOptions) -> Resul
         options,
     };
     let mut warnings = Vec::new();
-    let own = partition.segments.iter().enumerate().map(|(index, segment)| (Some(Place::Index(index)), segment));
-    let mut segments: Vec<Placed<'_>> = own.chain(partition.context.iter().map(|segment| (None, segment))).collect();
-    segments.sort_by_key(|(_, segment)| segment.first_offset());
-    segments.dedup_by(|(_, later), (_, earlier)| later.name == earlier.name && later.offsets == earlier.offsets);
     let mut indexed = Vec::new();
-    for segment in segments {
-        if indexed::add_aborted(segment.1, &mut pass.collector) {
+    for segment in in_order_of_offsets(partition) {
+        if indexed::add_aborted(segment.segment, &mut pass.collector) {
             indexed.push(segment);
             continue;
         }
@@ -71,8 +67,31 @@ pub fn transaction_filter(partition: &Partition, options: &ScanOptions) -> Resul
     Ok(Found { filter: collector.finish(), warnings, large_corrupt, headers })
 }
 
-/// A segment, and its place if it is one of those that are scanned.
-type Placed<'s> = (Option<Place>, &'s Segment);
+/// A segment, its place if it is one of those that are scanned, and the base offset of the next one.
+#[derive(Clone, Copy)]
+struct Placed<'s> {
+    place: Option<Place>,
+    segment: &'s Segment,
+    end_offset: Option<i64>,
+}
+
+fn in_order_of_offsets(partition: &Partition) -> Vec<Placed<'_>> {
+    let own = partition.segments.iter().enumerate().map(|(index, segment)| (Some(Place::Index(index)), segment));
+    let mut segments: Vec<_> = own
+        .chain(partition.context.iter().map(|segment| (None, segment)))
+        .map(|(place, segment)| Placed { place, segment, end_offset: None })
+        .collect();
+    segments.sort_by_key(|each| each.segment.first_offset());
+    segments.dedup_by(|Placed { segment: later, .. }, Placed { segment: earlier, .. }| {
+        later.name == earlier.name && later.offsets == earlier.offsets
+    });
+    let mut end_offset = None;
+    for each in segments.iter_mut().rev() {
+        each.end_offset = end_offset;
+        end_offset = each.segment.first_offset();
+    }
+    segments
+}
 
 struct Pass<'o> {
     collector: TransactionCollector,
@@ -87,7 +106,7 @@ impl Pass<'_> {
     /// Continues after segments whose indexes show the aborted transactions: the snapshot of the last one shows those that
     /// are open. Without it all of them are read.
     fn end_indexed(&mut self, indexed: &mut Vec<Placed<'_>>, warnings: &mut Vec<String>) -> Result<(), ScanError> {
-        let Some(&(_, last)) = indexed.last() else { return Ok(()) };
+        let Some(&Placed { segment: last, .. }) = indexed.last() else { return Ok(()) };
         match indexed::open_transactions(last) {
             Ok(Some(open)) => {
                 self.in_order.finish(&mut self.collector);
@@ -101,8 +120,9 @@ impl Pass<'_> {
         indexed.drain(..).try_for_each(|segment| self.read(segment, warnings))
     }
 
-    fn read(&mut self, (place, segment): Placed<'_>, warnings: &mut Vec<String>) -> Result<(), ScanError> {
-        match self.segment(place, segment) {
+    fn read(&mut self, placed: Placed<'_>, warnings: &mut Vec<String>) -> Result<(), ScanError> {
+        let segment = placed.segment;
+        match self.segment(placed) {
             Err(error) if self.options.on_error == OnError::Skip && error.skip_reason().is_some() => {}
             other => other?,
         }
@@ -110,7 +130,8 @@ impl Pass<'_> {
         Ok(())
     }
 
-    fn segment(&mut self, place: Option<Place>, segment: &Segment) -> Result<(), ScanError> {
+    fn segment(&mut self, placed: Placed<'_>) -> Result<(), ScanError> {
+        let segment = placed.segment;
         let source = segment.files.open().map_err(|error| ScanError::io(&segment.name, error))?;
         let length = source.length().map_err(|error| ScanError::io(&segment.name, error))?;
         let is_message_set = |source: &dyn ReadAt| -> Result<bool, ScanError> {
@@ -123,7 +144,7 @@ impl Pass<'_> {
             OnError::Skip => {
                 // As in the scan, bytes that the storage cannot read are a corrupt range.
                 let source = SkipUnreadable::new(source);
-                if is_message_set(&source)? { Ok(()) } else { self.batches((place, segment), &source, length) }
+                if is_message_set(&source)? { Ok(()) } else { self.batches(placed, &source, length) }
             }
         }
     }
@@ -146,8 +167,9 @@ impl Pass<'_> {
         Ok(())
     }
 
-    fn batches(&mut self, (place, segment): Placed<'_>, source: &SkipUnreadable, length: u64) -> Result<(), ScanError> {
-        self.in_order.begin(segment.first_offset());
+    fn batches(&mut self, placed: Placed<'_>, source: &SkipUnreadable, length: u64) -> Result<(), ScanError> {
+        let Placed { place, segment, end_offset } = placed;
+        self.in_order.begin(segment.first_offset(), end_offset);
         let mut chunks = ChunkReader::new(0, length, true);
         let walked = walk_chunks::<Infallible>(source, &mut chunks, &mut |part, _| {
             if let SegmentPart::Batches { data, position } = part {
@@ -156,12 +178,13 @@ impl Pass<'_> {
                         self.headers.add(place, &batch);
                     }
                     if segment.has_offset(batch.last_offset()) {
-                        self.in_order.push(&batch, &mut self.reader, &mut self.collector);
+                        self.in_order.push(source, &batch, &mut self.reader, &mut self.collector);
                     }
                 }
             }
             ControlFlow::Continue(())
         });
+        self.in_order.end_segment(source, &mut self.collector);
         walked.map_err(|error| ScanError::chunk(&segment.name, error))?;
         if source.fault(0, length).is_none() {
             self.large_corrupt.insert(Arc::clone(&segment.name), chunks.take_large_corrupt());

@@ -1,23 +1,22 @@
 //! Checks that the batches of a segment continue one another.
 //!
 //! No checksum covers the offsets of a batch. As long as each batch begins where the one before it ends, there is nothing to
-//! judge. Otherwise the batch is kept until the header of the next one is known, and then judged by [`place`]: it follows a gap,
+//! judge. Otherwise the batch is kept until the header of the next one is known, and then judged ([`judge`]): it follows a gap,
 //! it repeats offsets, or its offset field is wrong.
+
+mod judge;
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::{ContentError, MissingRange, MissingReason, Placement, ReadAt, Span, place};
-use kafkacomp_core::record::{RecordBatch, RecordReader, Records};
+use kafkacomp_core::log::{ContentError, MissingRange, MissingReason, Placement, ReadAt, Span};
+use kafkacomp_core::record::{RecordBatch, RecordReader};
 
 use crate::context::Context;
 use crate::copies::OtherBatches;
+use crate::first_offset::implied_first;
 use crate::leader_epochs::LeaderEpochs;
 use crate::options::{OnError, ScanOptions};
 use crate::report::{ScanError, SkippedRange};
-
-/// The greatest difference between an offset of a segment and its base offset: the indexes have relative offsets of 32
-/// bits.
-const MAX_RELATIVE_OFFSET: i64 = i32::MAX as i64;
 
 /// What a worker must know about a batch of its chunk in addition to its header.
 #[derive(Debug, Clone)]
@@ -253,6 +252,12 @@ impl Continuity {
         if let Some(other) = self.seen_elsewhere(placement, &pending, &next) {
             placement = other;
         }
+        if placement == Placement::InOrder && self.is_out_of_place(&pending, &next) {
+            if !verified {
+                return Err(Halt::Unverified);
+            }
+            placement = Placement::Misplaced { offset_field: None };
+        }
         self.previous = Some(pending.span);
         match placement {
             Placement::InOrder => self.accept(pending),
@@ -280,68 +285,6 @@ impl Continuity {
             }
         }
         Ok(())
-    }
-
-    /// Another placement for a batch, by the other batches of the partition. A copy of another batch is repeated; if that is the
-    /// first batch of the next segment, it is in order. A batch whose offsets no other batch has is not repeated.
-    fn seen_elsewhere(&self, placement: Placement, pending: &Pending, next: &Following<'_>) -> Option<Placement> {
-        let Pending { span, position, .. } = *pending;
-        let expected = self.expected?;
-        let resumes = next.span.map_or(next.end_offset, |next| next.first);
-        match placement {
-            // Of a segment whose name is wrong, as that of a copy under another name.
-            Placement::InOrder if !self.started && span.last < expected => {
-                next.others.is_copied(next.source, span, position).then_some(Placement::Repeated)
-            }
-            Placement::Misplaced { .. } if span.last < expected => {
-                next.others.has_copy(next.source, span, position).then_some(Placement::Repeated)
-            }
-            Placement::Misplaced { .. } if next.end_offset.is_some() && span.first == next.end_offset => {
-                next.others.has_copy(next.source, span, position).then_some(Placement::InOrder)
-            }
-            // If the next batch begins at the expected offset, no offsets are missing that this one could have.
-            Placement::Repeated
-                if resumes != Some(expected) && !next.others.has_offsets(next.source, span, position) =>
-            {
-                Some(Placement::Misplaced { offset_field: None })
-            }
-            _ => None,
-        }
-    }
-
-    fn judge(&self, expected: i64, span: Span, next: Option<Span>, end_offset: Option<i64>) -> Placement {
-        let placement = place(expected, self.previous, span, next, end_offset.filter(|&end| end >= expected));
-        let least = span.first.unwrap_or(span.last);
-        match placement {
-            // No batch of this segment was accepted, and its batches continue one another: so the name is wrong. Records that the
-            // segment before has are skipped by the bound.
-            Placement::PartlyRepeated if !self.started && least >= 0 => Placement::InOrder,
-            Placement::Repeated if !self.started && least >= 0 && self.continues_below_base(span, next) => {
-                Placement::InOrder
-            }
-            // It continues the segment before.
-            Placement::Misplaced { .. }
-                if !self.started && self.before.as_ref().is_some_and(|(_, from)| span.first == Some(*from)) =>
-            {
-                Placement::InOrder
-            }
-            Placement::InOrder
-                if next.is_none()
-                    && least > expected
-                    && span.last.saturating_sub(self.context.base_offset) > MAX_RELATIVE_OFFSET =>
-            {
-                Placement::Misplaced { offset_field: None }
-            }
-            other => other,
-        }
-    }
-
-    /// Whether the first batch and the next one are both below the base offset, so that the name of the file is wrong.
-    fn continues_below_base(&self, span: Span, next: Option<Span>) -> bool {
-        match next.and_then(|next| next.first) {
-            Some(next) => span.last.checked_add(1) == Some(next) || next < self.context.base_offset,
-            None => self.before.as_ref().is_none_or(|(_, from)| span.last >= *from),
-        }
     }
 
     /// The offsets of the batch that is kept.
@@ -484,11 +427,4 @@ impl Continuity {
 #[inline]
 fn is_thinned(batch: &RecordBatch<'_>) -> bool {
     batch.records_count().is_some_and(|count| count <= batch.last_offset_delta())
-}
-
-/// The first offset of a wrapper, computed from its records and its offset field; `None` if it cannot be decoded.
-pub fn implied_first(batch: &RecordBatch<'_>, reader: &mut RecordReader) -> Option<i64> {
-    let Ok(Records::V0V1(records)) = reader.records(batch) else { return None };
-    let first = records.first_offset()?.ok()?;
-    Some(batch.last_offset().saturating_sub(records.last_offset().saturating_sub(first)))
 }

@@ -1,13 +1,15 @@
 //! Searches the partition for copies of a batch, or for other batches with some of its offsets. This is done only for batches
 //! that are out of place, so that an intact log costs nothing.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use kafkacomp_core::log::{HeaderWalk, Hop, ReadAt, Span};
+use kafkacomp_core::log::continuity::order_ahead::OrderAhead;
+use kafkacomp_core::log::{HeaderWalk, Hop, Neighbours, ReadAt, Span};
 
 use crate::known_headers::{Header, KnownHeaders, Place, walk_headers};
 use crate::options::Segment;
+use crate::out_of_place::is_out_of_place;
 use crate::whole_batch::whole_batch;
 
 /// The most searches for one segment.
@@ -29,17 +31,30 @@ pub struct OtherBatches {
     index: usize,
     known: Arc<KnownHeaders>,
     searches: Cell<u32>,
+    ahead: RefCell<OrderAhead>,
 }
 
 impl OtherBatches {
-    /// For the segment with this index. `known` has the headers of the partition's segments that were searched before.
-    pub fn new(segments: Arc<[Segment]>, index: usize, known: Arc<KnownHeaders>) -> Self {
-        Self { segments, index, known, searches: Cell::new(0) }
+    /// For the segment with this index, before the one with the base offset `end_offset`. `known` has the headers of the
+    /// partition's segments that were searched before.
+    pub fn new(segments: Arc<[Segment]>, index: usize, known: Arc<KnownHeaders>, end_offset: Option<i64>) -> Self {
+        Self { segments, index, known, searches: Cell::new(0), ahead: RefCell::new(OrderAhead::new(end_offset)) }
     }
 
     /// The segment itself.
     pub fn segment(&self) -> Option<&Segment> {
         self.segments.get(self.index)
+    }
+
+    /// Whether the batch at `position` is in the place of others ([`is_out_of_place`]).
+    pub fn is_out_of_place(
+        &self,
+        source: &dyn ReadAt,
+        (span, position): (Span, u64),
+        around: &Neighbours,
+        max_output_size: usize,
+    ) -> bool {
+        is_out_of_place(&mut self.ahead.borrow_mut(), source, position, span, around, max_output_size)
     }
 
     /// Whether there is a copy of the batch at `position` of the segment, whose bytes are `source`: before it, or in the segment

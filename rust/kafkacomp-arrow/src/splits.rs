@@ -2,18 +2,20 @@
 //!
 //! The offset index gives a batch near each position. From there, or without an index from the last boundary, headers lead to the
 //! next one. A split begins at a batch whose checksum is right, so that a reader that skips corruption in the split before ends
-//! there.
+//! there. It does not begin at a batch in the place of others, whose offsets the splits before or after it have.
 
 use std::iter::Peekable;
 
+use kafkacomp_core::log::continuity::order_ahead::OrderAhead;
 use kafkacomp_core::log::index::offset::OffsetIndex;
 use kafkacomp_core::log::{
-    BatchHeader, HeaderWalk, Hop, LogFormat, OffsetPosition, ReadAt, ReadError, Span, next_entry_from,
+    BatchHeader, HeaderWalk, Hop, LogFormat, Neighbours, OffsetPosition, ReadAt, ReadError, Span, next_entry_from,
 };
 use kafkacomp_core::record::{RecordBatch, RecordReader};
 
 use crate::log_format::log_format_of;
 use crate::options::{ScanOptions, Segment};
+use crate::out_of_place::is_out_of_place;
 use crate::report::ScanError;
 use crate::split_boundaries::SplitBoundary;
 use crate::whole_batch::{MOST_CHECKED, whole_batch};
@@ -44,8 +46,17 @@ pub fn split(segment: &Segment, split_bytes: u64, options: &ScanOptions) -> Resu
         let index = segment.files.offset_index();
         let index = segment.base_offset.and_then(|base| OffsetIndex::parse(&index, base).ok());
         let entries = index.iter().flat_map(OffsetIndex::iter).peekable();
-        let reader = RecordReader::new(options.max_output_size);
-        let mut finder = BoundaryFinder { source, length, reader, known: 0, entries, entry: None };
+        let mut finder = BoundaryFinder {
+            source,
+            length,
+            reader: RecordReader::new(options.max_output_size),
+            order: Order::new(source, segment, options),
+            known: 0,
+            reached: None,
+            entries,
+            entry: None,
+            entry_before: None,
+        };
         let mut target = chunk_boundary(source, 0, split_bytes);
         while target < last {
             let found = match log_format {
@@ -77,72 +88,148 @@ fn chunk_boundary(source: &dyn ReadAt, begin: u64, split_bytes: u64) -> u64 {
     last.saturating_mul(chunk_size)
 }
 
+/// Judges the batches of a segment by those before and after them.
+struct Order<'s> {
+    source: &'s dyn ReadAt,
+    ahead: OrderAhead,
+    max_output_size: usize,
+    /// The offset with which the segment begins, if its first batches are judged.
+    base_offset: Option<i64>,
+    end_offset: Option<i64>,
+}
+
+impl<'s> Order<'s> {
+    fn new(source: &'s dyn ReadAt, segment: &Segment, options: &ScanOptions) -> Self {
+        let end_offset = segment.boundaries.next_base;
+        let (ahead, max_output_size) = (OrderAhead::new(end_offset), options.max_output_size);
+        Self { source, ahead, max_output_size, base_offset: segment.base_offset, end_offset }
+    }
+
+    /// Whether a batch is where its offsets belong. `accepted` is the last batch before it that is, and `before` the one directly
+    /// before it. In an object store, what follows is not read for this, and every batch counts as one that is.
+    fn is_in_place(
+        &mut self,
+        header: &BatchHeader,
+        accepted: Option<&BatchHeader>,
+        before: Option<&BatchHeader>,
+        next: Option<&BatchHeader>,
+    ) -> bool {
+        if self.source.is_remote() {
+            return true;
+        }
+        let expected = match accepted {
+            Some(accepted) if !rises(accepted, header) => return false,
+            Some(accepted) => Some(accepted.last_offset.saturating_add(1)),
+            None => self.base_offset,
+        };
+        let Some(expected) = expected else { return true };
+        let around = Neighbours {
+            expected,
+            before: before.map(|before| before.span),
+            follows: true,
+            next: next.map(|next| next.span),
+            adjacent: true,
+            end_offset: self.end_offset,
+        };
+        let (ahead, position) = (&mut self.ahead, header.position);
+        !is_out_of_place(ahead, self.source, position, header.span, &around, self.max_output_size)
+    }
+}
+
 /// Finds split boundaries, one after another.
 struct BoundaryFinder<'s, I: Iterator<Item = OffsetPosition>> {
     source: &'s dyn ReadAt,
     length: u64,
     /// Reads the first offsets of wrappers.
     reader: RecordReader,
-    /// The position that headers have reached: of a batch, or of something else.
+    order: Order<'s>,
+    /// The position that headers have reached: of a batch in its place, or of something else.
     known: u64,
+    /// The last offset of that batch.
+    reached: Option<i64>,
     entries: Peekable<I>,
-    /// The last index entry that is not after the requested position.
+    /// The last index entry that is not after the requested position, and the one before it.
     entry: Option<OffsetPosition>,
+    entry_before: Option<OffsetPosition>,
 }
 
 impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
     /// The first batch at `target` or after it whose checksum is right, that continues the batch before, and that the next batch
     /// continues. The neighbours are checked because no checksum covers the base offset, which identifies a split. If none of the
     /// next batches is like that (as in a compacted log), it is the first one that is in order. A batch found by an index entry has
-    /// no batch before it that could contradict it.
+    /// no batch before it that could contradict it. Batches in the place of others are passed over.
     fn batch_from(&mut self, target: u64) -> Result<Option<(u64, Option<SplitBoundary>)>, ReadError> {
         self.known = self.indexed(target)?.unwrap_or(self.known);
+        self.order.base_offset = self.order.base_offset.filter(|_| self.known == 0);
         let mut walk = HeaderWalk::new(self.source, self.known, self.length);
         let mut buffer = Vec::new();
-        let mut previous: Option<BatchHeader> = None;
-        let mut candidate: Option<(BatchHeader, SplitBoundary)> = None;
+        // The last batch in its place, the last one, and the one that is judged when the one after it is known.
+        let (mut accepted, mut before, mut current) = (None::<BatchHeader>, None::<BatchHeader>, None::<BatchHeader>);
         let mut in_order: Option<(BatchHeader, SplitBoundary)> = None;
         let mut left = MOST_CANDIDATES;
-        let mut continued = true;
-        let at_end = loop {
-            let header = match walk.next_batch()? {
-                Hop::Batch(header) => header,
-                hop => break hop == Hop::End,
-            };
-            if let Some((before, boundary)) = candidate.take_if(|(before, _)| rises(before, &header)) {
-                if continued && continues(&before, &header) {
-                    self.known = before.position;
-                    return Ok(Some((before.position, Some(boundary))));
+        let stopped_at = loop {
+            let hop = walk.next_batch()?;
+            let next = if let Hop::Batch(header) = hop { Some(header) } else { None };
+            if let Some(header) = current
+                && self.order.is_in_place(&header, accepted.as_ref(), before.as_ref(), next.as_ref())
+            {
+                if header.position < target {
+                    (self.known, self.reached) = (header.position, Some(header.last_offset));
+                } else if left == 0 {
+                    break self.known;
+                } else if let Some(accepted) = accepted {
+                    left = left.saturating_sub(1);
+                    match self.boundary(&accepted, &header, (next.as_ref(), hop == Hop::End), &mut buffer)? {
+                        (Some(boundary), true) if next.is_some() || in_order.is_none() => {
+                            (self.known, self.reached) = (header.position, Some(header.last_offset));
+                            return Ok(Some((header.position, Some(boundary))));
+                        }
+                        (Some(boundary), _) if next.is_some() => {
+                            in_order = in_order.or(Some((header, boundary)));
+                        }
+                        _ => {}
+                    }
                 }
-                in_order = in_order.or(Some((before, boundary)));
+                accepted = Some(header);
             }
-            if header.position < target {
-                self.known = header.position;
-            } else if left == 0 {
-                break false;
-            } else if let Some(before) = previous {
-                left = left.saturating_sub(1);
-                candidate = whole_batch(self.source, &header, MOST_CHECKED, &mut buffer)?
-                    .filter(RecordBatch::is_valid)
-                    .filter(|_| rises(&before, &header))
-                    .map(|batch| (header, SplitBoundary::of(&header, &batch, &mut self.reader)));
-                // The first offset of a wrapper is read from its records.
-                let first = candidate.and_then(|(_, boundary)| boundary.first_offset).or(header.span.first);
-                continued = continues(&before, &BatchHeader { span: Span { first, ..header.span }, ..header });
+            before = current;
+            current = next;
+            if next.is_none() {
+                break walk.position();
             }
-            previous = Some(header);
         };
+        self.known = in_order.map_or(stopped_at, |(header, _)| header.position);
+        self.reached = in_order.map_or(self.reached, |(header, _)| Some(header.last_offset));
+        Ok(in_order.map(|(header, boundary)| (header.position, Some(boundary))))
+    }
+
+    /// The boundary at `header`, if its checksum is right and its neighbours do not contradict it; and whether it continues the
+    /// batch `before`, and the next one, or the end, continues it.
+    fn boundary(
+        &mut self,
+        before: &BatchHeader,
+        header: &BatchHeader,
+        (next, at_end): (Option<&BatchHeader>, bool),
+        buffer: &mut Vec<u8>,
+    ) -> Result<(Option<SplitBoundary>, bool), ReadError> {
+        if !rises(before, header) || next.is_some_and(|next| !rises(header, next)) {
+            return Ok((None, false));
+        }
+        let batch = whole_batch(self.source, header, MOST_CHECKED, buffer)?.filter(RecordBatch::is_valid);
+        let boundary = batch.map(|batch| SplitBoundary::of(header, &batch, &mut self.reader));
+        // The first offset of a wrapper is read from its records.
+        let first = boundary.and_then(|boundary| boundary.first_offset).or(header.span.first);
+        let continued = continues(before, &BatchHeader { span: Span { first, ..header.span }, ..*header });
         // There is no batch after the last one that could contradict it.
-        let found = in_order.or(candidate.filter(|_| at_end && continued));
-        self.known = found.map_or(walk.position(), |(header, _)| header.position);
-        Ok(found.map(|(header, boundary)| (header.position, Some(boundary))))
+        Ok((boundary, continued && next.map_or(at_end, |next| continues(header, next))))
     }
 
     /// The position of a batch closer to `target`, by the index; `None` if there is none, or if the batch there is not that of the
-    /// index entry.
+    /// index entry. An entry has the last offset of the batches that were appended at its position, so that the batch there has
+    /// greater offsets than the entry before.
     fn indexed(&mut self, target: u64) -> Result<Option<u64>, ReadError> {
         while let Some(entry) = self.entries.next_if(|entry| u64::from(entry.position) <= target) {
-            self.entry = Some(entry);
+            self.entry_before = self.entry.replace(entry);
         }
         let Some(entry) = self.entry.filter(|entry| u64::from(entry.position) > self.known) else { return Ok(None) };
         let position = u64::from(entry.position);
@@ -150,7 +237,11 @@ impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
             return Ok(None);
         };
         let mut buffer = Vec::new();
-        let is_intact = header.last_offset <= entry.offset
+        let is_meant = header.last_offset <= entry.offset
+            && self.entry_before.is_none_or(|before| header.last_offset > before.offset)
+            // Of the batches in their places; in an object store, these are unknown.
+            && (self.source.is_remote() || self.reached.is_none_or(|reached| header.last_offset > reached));
+        let is_intact = is_meant
             && whole_batch(self.source, &header, MOST_CHECKED, &mut buffer)?.is_some_and(|batch| batch.is_valid());
         Ok(is_intact.then_some(position))
     }

@@ -5,7 +5,8 @@ use kafkacomp_core::record::{self, RecordBatch, RecordReader};
 
 use super::Open;
 use super::step::{ChunkResult, Finish, Step};
-use crate::continuity::{Continuity, Following, Halt, implied_first};
+use crate::continuity::{Continuity, Following, Halt};
+use crate::first_offset::{first_offset, implied_first};
 use crate::options::ScanOptions;
 use crate::segment_reader::Reader;
 use crate::whole_batch::{MOST_CHECKED, whole_batch};
@@ -153,19 +154,6 @@ impl Open {
         let following = Following { span, is_valid: Some(&is_valid), source, others: &self.others, end_offset };
         Ok(continuity.settle(following, known).err())
     }
-}
-
-/// The [`implied_first`] offset of the batch at `position`.
-fn first_offset(
-    source: &dyn ReadAt,
-    position: u64,
-    end: u64,
-    max_output_size: usize,
-) -> Result<Option<i64>, ReadError> {
-    let Hop::Batch(header) = HeaderWalk::sparse(source, position, end).next_batch()? else { return Ok(None) };
-    let mut buffer = Vec::new();
-    let batch = whole_batch(source, &header, MOST_CHECKED, &mut buffer)?;
-    Ok(batch.and_then(|batch| implied_first(&batch, &mut RecordReader::new(max_output_size))))
 }
 
 /// The offsets of the batch after the kept one, which begins at `waiting`. If either is a wrapper whose header does not decide,

@@ -192,7 +192,7 @@ impl Planner {
             ends,
             reader,
             continuity: None,
-            others: OtherBatches::new(Arc::clone(&current.segments), index, Arc::clone(&current.known)),
+            others: OtherBatches::new(Arc::clone(&current.segments), index, Arc::clone(&current.known), ends.next_base),
             unreadable,
             active: segment.active,
             may_be_truncated: segment.files.may_be_truncated(),

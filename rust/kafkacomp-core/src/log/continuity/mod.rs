@@ -4,6 +4,7 @@ pub mod compare;
 pub mod coverage;
 pub mod missing;
 pub mod naming;
+pub mod order_ahead;
 pub mod overlap;
 pub mod positions;
 pub mod sequence;

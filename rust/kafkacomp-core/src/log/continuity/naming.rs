@@ -77,7 +77,10 @@ pub fn misnamed_segments(base_offsets: &[i64], files: &[Arc<dyn OpenSegment>]) -
         .enumerate()
         .map(|(index, &base)| found.iter().find(|each| each.index == index).map_or(base, |each| each.first_offset))
         .collect();
-    found.retain(|each| files.is_free(&places, *each).is_ok_and(|is_free| is_free));
+    found.retain(|each| {
+        files.is_free(&places, *each).is_ok_and(|is_free| is_free)
+            && files.is_partly_named(*each).is_ok_and(|is_partly_named| !is_partly_named)
+    });
     found
 }
 
@@ -176,6 +179,20 @@ impl Files<'_> {
             is_beyond = !may_be_altered(first, last, field, (from, base));
         }
         Ok(Before { last, is_beyond })
+    }
+
+    /// Whether a batch of a segment that begins above the next one is where the name puts it: then the first batches are in the
+    /// wrong place, not the segment.
+    fn is_partly_named(&self, misnamed: Misnamed) -> Result<bool, ReadError> {
+        let Some(&base) = self.base_offsets.get(misnamed.index) else { return Ok(false) };
+        let next = self.base_offsets.iter().copied().find(|&next| next > base);
+        let Some(next) = next.filter(|&next| misnamed.first_offset >= next) else { return Ok(false) };
+        let Some(segment) = self.segments.get(misnamed.index) else { return Ok(false) };
+        let mut is_found = false;
+        self.for_each(misnamed.index, segment.open()?.as_ref(), &mut |batch| {
+            is_found |= batch.0 >= base && batch.1 < next;
+        })?;
+        Ok(is_found)
     }
 
     /// Whether no other segment has offsets of a misnamed one. `places` are the offsets at which the segments begin.

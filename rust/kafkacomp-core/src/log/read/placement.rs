@@ -92,7 +92,7 @@ impl Neighbours {
     }
 
     /// Whether `batch` is the middle one of three batches in descending order: its neighbours are swapped.
-    fn is_between_swapped(&self, batch: Span) -> bool {
+    pub(in crate::log) fn is_between_swapped(&self, batch: Span) -> bool {
         let (Some(before), Some(next)) = (self.before, self.next) else { return false };
         // In a compacted log, the first of the three need not begin with the expected offset.
         self.adjacent && before.least() > batch.last && next.least() >= self.expected && next.last < batch.least()

@@ -39,6 +39,12 @@ impl<V: Visitor> Walk<'_, V> {
         {
             placement = Placement::Misplaced { offset_field: None };
         }
+        if placement == Placement::InOrder
+            && span.first.is_some_and(|first| first > expected)
+            && self.ahead.is_out_of_place(self.source, batch.position(), span, &around)?
+        {
+            placement = Placement::Misplaced { offset_field: None };
+        }
         let proposed = self.propose_field(batch, content, placement, &around);
         if placement == Placement::InOrder && proposed.is_none() {
             return Ok(Place::InOrder);

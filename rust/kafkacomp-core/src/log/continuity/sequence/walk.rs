@@ -9,6 +9,7 @@ use super::known_batches::KnownBatch;
 use super::reorder::{self, reordered};
 use super::visitor::{Content, Judgement, Place, SegmentBounds, SequenceReport, Visitor};
 use crate::log::continuity::missing::{MissingRange, MissingReason};
+use crate::log::continuity::order_ahead::OrderAhead;
 use crate::log::continuity::truncation::truncation;
 use crate::log::error::{Error, ReadError};
 use crate::log::read::placement::Span;
@@ -42,6 +43,7 @@ pub fn walk_in_order<V: Visitor>(
         has_zero_tail: false,
         is_done: false,
         copies: Copies::new(bounds.others, bounds.known),
+        ahead: OrderAhead::new(bounds.end_offset),
         epochs: Epochs::new(bounds.leader_epochs, bounds.leader_epoch),
         report: SequenceReport::default(),
         visitor,
@@ -104,6 +106,7 @@ pub(super) struct Walk<'w, V: Visitor> {
     /// Whether the visitor has got all batches.
     pub(super) is_done: bool,
     pub(super) copies: Copies<'w>,
+    pub(super) ahead: OrderAhead,
     pub(super) epochs: Epochs<'w>,
     pub(super) report: SequenceReport,
     pub(super) visitor: &'w mut V,

@@ -1,0 +1,93 @@
+//! Judges the offsets of a batch by its neighbours, by what follows in the segment, and by the other batches of the partition.
+
+use kafkacomp_core::log::{Neighbours, Placement, Span, place};
+
+use super::{Continuity, Following, Pending};
+
+/// The greatest difference between an offset of a segment and its base offset: the indexes have relative offsets of 32
+/// bits.
+const MAX_RELATIVE_OFFSET: i64 = i32::MAX as i64;
+
+impl Continuity {
+    /// Another placement for a batch, by the other batches of the partition. A copy of another batch is repeated; if that is the
+    /// first batch of the next segment, it is in order. A batch whose offsets no other batch has is not repeated.
+    pub(super) fn seen_elsewhere(
+        &self,
+        placement: Placement,
+        pending: &Pending,
+        next: &Following<'_>,
+    ) -> Option<Placement> {
+        let Pending { span, position, .. } = *pending;
+        let expected = self.expected?;
+        let resumes = next.span.map_or(next.end_offset, |next| next.first);
+        match placement {
+            // Of a segment whose name is wrong, as that of a copy under another name.
+            Placement::InOrder if !self.started && span.last < expected => {
+                next.others.is_copied(next.source, span, position).then_some(Placement::Repeated)
+            }
+            Placement::Misplaced { .. } if span.last < expected => {
+                next.others.has_copy(next.source, span, position).then_some(Placement::Repeated)
+            }
+            Placement::Misplaced { .. } if next.end_offset.is_some() && span.first == next.end_offset => {
+                next.others.has_copy(next.source, span, position).then_some(Placement::InOrder)
+            }
+            // If the next batch begins at the expected offset, no offsets are missing that this one could have.
+            Placement::Repeated
+                if resumes != Some(expected) && !next.others.has_offsets(next.source, span, position) =>
+            {
+                Some(Placement::Misplaced { offset_field: None })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a batch after a gap is in the place of others; a later batch then has offsets inside the gap.
+    pub(super) fn is_out_of_place(&self, pending: &Pending, next: &Following<'_>) -> bool {
+        let Some(expected) = self.expected else { return false };
+        let around = Neighbours {
+            expected,
+            before: self.previous,
+            follows: true,
+            next: next.span,
+            adjacent: true,
+            end_offset: next.end_offset,
+        };
+        let batch = (pending.span, pending.position);
+        next.others.is_out_of_place(next.source, batch, &around, self.max_output_size)
+    }
+
+    pub(super) fn judge(&self, expected: i64, span: Span, next: Option<Span>, end_offset: Option<i64>) -> Placement {
+        let placement = place(expected, self.previous, span, next, end_offset.filter(|&end| end >= expected));
+        let least = span.first.unwrap_or(span.last);
+        match placement {
+            // No batch of this segment was accepted, and its batches continue one another: so the name is wrong. Records that the
+            // segment before has are skipped by the bound.
+            Placement::PartlyRepeated if !self.started && least >= 0 => Placement::InOrder,
+            Placement::Repeated if !self.started && least >= 0 && self.continues_below_base(span, next) => {
+                Placement::InOrder
+            }
+            // It continues the segment before.
+            Placement::Misplaced { .. }
+                if !self.started && self.before.as_ref().is_some_and(|(_, from)| span.first == Some(*from)) =>
+            {
+                Placement::InOrder
+            }
+            Placement::InOrder
+                if next.is_none()
+                    && least > expected
+                    && span.last.saturating_sub(self.context.base_offset) > MAX_RELATIVE_OFFSET =>
+            {
+                Placement::Misplaced { offset_field: None }
+            }
+            other => other,
+        }
+    }
+
+    /// Whether the first batch and the next one are both below the base offset, so that the name of the file is wrong.
+    fn continues_below_base(&self, span: Span, next: Option<Span>) -> bool {
+        match next.and_then(|next| next.first) {
+            Some(next) => span.last.checked_add(1) == Some(next) || next < self.context.base_offset,
+            None => self.before.as_ref().is_none_or(|(_, from)| span.last >= *from),
+        }
+    }
+}
