@@ -8,7 +8,7 @@ use super::batch::RecordBatch;
 use super::common_record::CommonRecord;
 use super::decode_fault::DecodeFault;
 use super::error::Result;
-use super::v2_progress::V2Progress;
+use super::v2_progress::{V2Progress, check_count};
 use crate::compress::CodecError;
 use crate::varint::{VarintError, size_of_varint, take_varint, take_varlong, zig_zag};
 
@@ -48,7 +48,8 @@ impl<'a> PartialRecords<'a> {
         payload: &'a [u8],
         codec_error: Option<CodecError>,
     ) -> Result<Self> {
-        Ok(Self { rest: payload, progress: V2Progress::new(batch, count, true, codec_error)? })
+        check_count(batch, count)?;
+        Ok(Self { rest: payload, progress: V2Progress::new(batch, count, true, codec_error) })
     }
 
     /// Reads the next record into `record`; `Ok(false)` at the end.

@@ -22,7 +22,7 @@ use super::decode_fault::DecodeFault;
 use super::error::Result;
 use super::layout::v2::RECORDS_COUNT_OFFSET;
 use super::record::{Headers, Record};
-use super::v2_progress::V2Progress;
+use super::v2_progress::{V2Progress, check_count};
 use crate::compress::CodecError;
 use crate::varint::{VarintError, take_varint, take_varlong, zig_zag};
 
@@ -47,21 +47,33 @@ impl<'a> V2Records<'a> {
         is_compressed: bool,
         codec_error: Option<CodecError>,
     ) -> Result<Self> {
-        Ok(Self::over(batch, payload, V2Progress::new(batch, count, is_compressed, codec_error)?))
+        check_count(batch, count)?;
+        Ok(Self::over(batch, payload, count, is_compressed, codec_error))
     }
 
     #[inline]
-    fn over(batch: &RecordBatch<'_>, payload: &'a [u8], progress: V2Progress) -> Self {
-        let (timestamp_type, base_sequence) = (batch.timestamp_type(), batch.base_sequence());
-        Self { payload, rest: payload, progress, timestamp_type, base_sequence }
+    fn over(
+        batch: &RecordBatch<'_>,
+        payload: &'a [u8],
+        count: i32,
+        is_compressed: bool,
+        codec_error: Option<CodecError>,
+    ) -> Self {
+        Self {
+            payload,
+            rest: payload,
+            progress: V2Progress::new(batch, count, is_compressed, codec_error),
+            timestamp_type: batch.timestamp_type(),
+            base_sequence: batch.base_sequence(),
+        }
     }
 
     /// Over the records of an uncompressed `batch`; `None` if their number is negative.
     #[inline]
     pub(super) fn plain(batch: &RecordBatch<'a>) -> Option<Self> {
         let Format::V2(fields) = batch.format() else { return None };
-        let progress = V2Progress::of(batch, fields.i32::<RECORDS_COUNT_OFFSET>(), false, None)?;
-        Some(Self::over(batch, fields.body(), progress))
+        let count = fields.i32::<RECORDS_COUNT_OFFSET>();
+        (count >= 0).then(|| Self::over(batch, fields.body(), count, false, None))
     }
 
     /// The same iteration over other bytes, of which `rest` are not read yet.

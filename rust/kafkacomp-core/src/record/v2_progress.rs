@@ -8,6 +8,18 @@ use super::error::{Error, Result};
 use super::fault::RecordFault;
 use crate::compress::CodecError;
 
+/// Checks the number of records that `batch` declares.
+///
+/// # Errors
+/// [`RecordFault::NegativeCount`].
+#[inline]
+pub(super) fn check_count(batch: &RecordBatch<'_>, count: i32) -> Result<()> {
+    if count < 0 {
+        return Err(Error::Invalid { position: batch.position(), fault: RecordFault::NegativeCount { count } });
+    }
+    Ok(())
+}
+
 /// The number of records read so far, and the fields of the batch from which offsets, timestamps and errors follow.
 #[derive(Debug, Clone)]
 pub(super) struct V2Progress {
@@ -22,32 +34,17 @@ pub(super) struct V2Progress {
 }
 
 impl V2Progress {
-    /// Before the first record of `batch`, which declares `count` of them; `codec_error` is the fault that ended the payload
-    /// early.
-    ///
-    /// # Errors
-    /// [`RecordFault::NegativeCount`].
+    /// Before the first record of `batch`, which declares `count` of them, checked by [`check_count`]; `codec_error` is the fault
+    /// that ended the payload early.
     #[inline]
     pub(super) fn new(
         batch: &RecordBatch<'_>,
         count: i32,
         is_compressed: bool,
         codec_error: Option<CodecError>,
-    ) -> Result<Self> {
-        let negative = || Error::Invalid { position: batch.position(), fault: RecordFault::NegativeCount { count } };
-        Self::of(batch, count, is_compressed, codec_error).ok_or_else(negative)
-    }
-
-    /// As [`new`](Self::new); `None` if `count` is negative.
-    #[inline]
-    pub(super) fn of(
-        batch: &RecordBatch<'_>,
-        count: i32,
-        is_compressed: bool,
-        codec_error: Option<CodecError>,
-    ) -> Option<Self> {
+    ) -> Self {
         let append_time = batch.timestamp_type() == TimestampType::LogAppendTime;
-        (count >= 0).then(|| Self {
+        Self {
             position: batch.position(),
             base_offset: batch.offset_field(),
             base_timestamp: batch.base_timestamp(),
@@ -56,7 +53,7 @@ impl V2Progress {
             read: 0,
             is_compressed,
             codec_error,
-        })
+        }
     }
 
     /// The number of records not read yet.
