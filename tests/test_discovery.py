@@ -308,6 +308,7 @@ def test_topics_of_tiered_storage(
         assert [file.owner for file in find([source])] == [("a-1-b", 12)]
     assert run(["verify", "--json", str(tmp_path)]) == 0
     assert '"topic": "a-1-b"' in capsys.readouterr().out
+    assert run(["dump", "--topics", "a-1-b", str(tmp_path)]) == 0
 
 
 @pytest.mark.parametrize(

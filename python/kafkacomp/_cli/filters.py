@@ -10,7 +10,6 @@ import click
 from kafkacomp._cli.common import bound, names_of, numbers_of, together
 from kafkacomp._click import parsed
 from kafkacomp._extras import require
-from kafkacomp._storage.names import owner_of
 from kafkacomp._storage.partition import Partition
 from kafkacomp._storage.selection import select
 from kafkacomp.arrow._filter import Conditions
@@ -109,7 +108,7 @@ class Bounds:
         Raises:
             ValueError: no topic matches a name or glob, or no topic has a partition with one of the numbers.
         """
-        owners = {file.name: owner_of(file.folder) for file in files}
+        owners = {file.name: file.owner for file in files}
         found = [Partition(*owner) for owner in dict.fromkeys(owners.values())]
         chosen = {(each.topic, each.partition) for each in select(found, self.topics, self.partitions)}
         return [file for file in files if owners[file.name] in chosen]

@@ -26,10 +26,9 @@ from kafkacomp._storage.names import (
     is_marked,
     is_tiered_segment,
     leading_offset,
+    owner_of,
     parent_of,
-    partition_of,
     segment_offset,
-    tiered_partition_of,
 )
 from kafkacomp._storage.remote import RemoteFolder, remote_folder
 
@@ -108,9 +107,7 @@ class SourceFile:
     @property
     def owner(self) -> tuple[str, int] | tuple[None, None]:
         """The topic and partition that the folders name."""
-        is_tiered = is_tiered_segment(self.path.name.partition(".")[0] + ".log")
-        own = None if is_tiered else partition_of(basename(self.folder))
-        return own or tiered_partition_of(self.folder) or (None, None)
+        return owner_of(self.folder, self.path.name)
 
     def read(self) -> bytes:
         """Read the whole file.

@@ -102,9 +102,15 @@ def tiered_partition_of(path: str) -> tuple[str, int] | None:
     return partition_of(own[1]) if own is not None else None
 
 
-def owner_of(folder: str) -> tuple[str, int] | tuple[None, None]:
-    """The topic and partition of the files in a folder, by its name on a broker or in tiered storage, if known."""
-    return partition_of(basename(folder)) or tiered_partition_of(folder) or (None, None)
+def owner_of(folder: str, name: str) -> tuple[str, int] | tuple[None, None]:
+    """The topic and partition of the file ``name`` in a folder, by the folder's name, if known.
+
+    A topic id in the name of a folder of tiered storage may end in a dash and digits, as the name of a broker's folder
+    does; the file's name tells which one it is.
+    """
+    is_tiered = is_tiered_segment(name.partition(".")[0] + ".log")
+    own = None if is_tiered else partition_of(basename(folder))
+    return own or tiered_partition_of(folder) or (None, None)
 
 
 def is_marked(folder: str) -> bool:

@@ -69,7 +69,7 @@ def verify_segment(
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         base = segment_offset(path.name.removesuffix(SWAP))
-        owner = owner_of(str(path.absolute().parent))
+        owner = owner_of(str(path.absolute().parent), path.name)
         segment = Segment(str(path), str(path), 0, base_offset=base)
     else:
         owner = (None, None)
