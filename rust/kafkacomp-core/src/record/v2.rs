@@ -111,7 +111,8 @@ impl<'a> V2Records<'a> {
         self.progress.count_record(self.rest).map(|()| true)
     }
 
-    /// The record of a batch of one, if it is a [`CommonRecord`]. `None` for any other batch, from which nothing is read then.
+    /// The record of a batch of one, if it has no headers and short lengths. `None` for any other batch, from which nothing is
+    /// read then.
     /// [`advance`](Self::advance) does the same in a loop, which costs such batches as much as their record.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "batches of one record; one caller")]
@@ -154,8 +155,8 @@ impl<'a> V2Records<'a> {
         record_sequence(self.base_sequence, offset_delta)
     }
 
-    /// Reads at most `most` records into `block`. It stops before the first record that is no [`CommonRecord`] and before the last
-    /// record of the batch, which [`advance`](Self::advance) must read: an empty block does not mean the end.
+    /// Reads at most `most` records into `block`. It stops before the first record that has headers or a long key or value, and
+    /// before the last record of the batch, which [`advance`](Self::advance) must read: an empty block does not mean the end.
     pub fn fill(&mut self, block: &mut RecordBlock, most: usize) {
         let left = self.remaining().saturating_sub(1).max(0) as usize;
         self.rest = block.fill(left.min(most), self.payload, self.rest);
