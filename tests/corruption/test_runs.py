@@ -129,6 +129,18 @@ def test_splits_do_not_begin_out_of_place(case: Injected, split_size: int, has_i
     assert not check("Spark DROPMALFORMED", answer, case, expected(case))
 
 
+@pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log}-{len(log.segments)}")
+def test_splits_do_not_begin_after_a_corrupt_batch_out_of_place(log: Log, tmp_path: Path) -> None:
+    """The header of a batch that fails its checksum does not show that the batches after it are in their places."""
+    injected = injected_into(log, "later run")
+    pieces = injected.segments[0].pieces
+    pieces[110] = replace(pieces[110], data=pieces[110].data[:-1] + bytes([pieces[110].data[-1] ^ 1]), state="broken")
+    injected.kind = "page overwritten by a later page"
+    where = injected.write(tmp_path)
+    for split_size in (1_500, 7_000):
+        assert not check("Spark DROPMALFORMED", spark_drop(where, split_size), injected, expected(injected))
+
+
 def first_out_of_place(segment: Segment) -> int:
     """The position of the first piece that is a copy."""
     position = 0

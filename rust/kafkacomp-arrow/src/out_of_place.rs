@@ -26,7 +26,7 @@ pub fn is_out_of_place(
     if span.first.is_some() {
         return true;
     }
-    // What contradicts the last offset of a wrapper may be within its offsets.
+    // What contradicts the last offset of a wrapper may be within its offsets; if it is corrupt, these are unknown.
     span.first = first_offset(source, position, u64::MAX, max_output_size).ok().flatten();
-    span.first.is_some() && is_after_gap(span) && is_contradicted(span)
+    span.first.is_none() || (is_after_gap(span) && is_contradicted(span))
 }
