@@ -1,7 +1,7 @@
 """What is read of logs with many injections of one kind is linear in the log, for every kind.
 
 At most three bytes are read for one of a log, also for a committed reader, whose pass over the transactions is one of
-them. Where batches are in the place of others, both this pass and the scan look ahead, so that it is five.
+them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ pytestmark = [
 
 TIMES = 30
 MOST = 3
-MOST_LOOKING_AHEAD = 5
 
 
 def _scan(folder: Path, **options: object) -> None:
@@ -51,7 +50,7 @@ USES: dict[str, Callable[[Path, Path], object]] = {
 LOGS = {magic: partial(built, magic, "none", segments=4, batches=4_000) for magic in (1, 2)}
 
 
-def check_uses(folder: Path, tmp_path: Path, *expected: type[Exception], looks_ahead: bool = False) -> None:
+def check_uses(folder: Path, tmp_path: Path, *expected: type[Exception]) -> None:
     """What each use reads of a folder, which may also end with one of the expected errors."""
     size = sum(path.stat().st_size for path in folder.iterdir())
     for name, use in USES.items():
@@ -59,8 +58,7 @@ def check_uses(folder: Path, tmp_path: Path, *expected: type[Exception], looks_a
         with contextlib.suppress(kc.CorruptRecordError, kc.InvalidRecordError, *expected):
             use(folder, tmp_path / "out" / folder.name)
         read = read_so_far() - before
-        most = MOST_LOOKING_AHEAD if looks_ahead and name == "committed" else MOST
-        assert read <= most * size + EXTRA, f"{name}: {read / max(size, 1):.2f} bytes for each"
+        assert read <= MOST * size + EXTRA, f"{name}: {read / max(size, 1):.2f} bytes for each"
 
 
 @pytest.mark.parametrize(
@@ -76,7 +74,7 @@ def test_bytes_read(tmp_path: Path, kind: str, magic: int, caplog: pytest.LogCap
         with contextlib.suppress(IndexError, ValueError):  # nothing is left of that kind
             KINDS[kind](injected, rng)
     folder = injected.write(tmp_path)
-    check_uses(folder, tmp_path, FileNotFoundError, looks_ahead=kind.startswith(("run ", "page ")))
+    check_uses(folder, tmp_path, FileNotFoundError)
 
 
 @pytest.mark.parametrize("times", [8, 64, 512])

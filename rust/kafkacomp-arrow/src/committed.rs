@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use kafkacomp_core::log::continuity::order_ahead::OrderAhead;
 use kafkacomp_core::log::{
     AbortedRange, ChunkReader, HeaderWalk, Hop, LargeCorrupt, LogFormat, ReadAt, SegmentPart, SideFile,
     TransactionCollector, TransactionFilter, TransactionIndex, walk_chunks,
@@ -32,6 +33,8 @@ pub struct Found {
     pub warnings: Vec<String>,
     /// Large corrupt batches, by the name of the segment.
     pub large_corrupt: HashMap<Arc<str>, LargeCorrupt>,
+    /// The order of the batches after gaps, by the name of the segment, so that the scan does not read ahead again.
+    pub orders: HashMap<Arc<str>, OrderAhead>,
     /// The headers of the segments that were read as a whole.
     pub headers: HeaderCollector,
 }
@@ -48,6 +51,7 @@ pub fn transaction_filter(partition: &Partition, options: &ScanOptions) -> Resul
         in_order: InOrder::default(),
         reader: RecordReader::new(CHUNK),
         large_corrupt: HashMap::new(),
+        orders: HashMap::new(),
         headers: HeaderCollector::default(),
         options,
     };
@@ -63,8 +67,8 @@ pub fn transaction_filter(partition: &Partition, options: &ScanOptions) -> Resul
     }
     pass.end_indexed(&mut indexed, &mut warnings)?;
     pass.in_order.finish(&mut pass.collector);
-    let Pass { collector, large_corrupt, headers, .. } = pass;
-    Ok(Found { filter: collector.finish(), warnings, large_corrupt, headers })
+    let Pass { collector, large_corrupt, orders, headers, .. } = pass;
+    Ok(Found { filter: collector.finish(), warnings, large_corrupt, orders, headers })
 }
 
 /// A segment, its place if it is one of those that are scanned, and the base offset of the next one.
@@ -98,6 +102,7 @@ struct Pass<'o> {
     in_order: InOrder,
     reader: RecordReader,
     large_corrupt: HashMap<Arc<str>, LargeCorrupt>,
+    orders: HashMap<Arc<str>, OrderAhead>,
     headers: HeaderCollector,
     options: &'o ScanOptions,
 }
@@ -184,7 +189,8 @@ impl Pass<'_> {
             }
             ControlFlow::Continue(())
         });
-        self.in_order.end_segment(source, &mut self.collector);
+        let order = self.in_order.end_segment(source, &mut self.collector);
+        self.orders.insert(Arc::clone(&segment.name), order);
         walked.map_err(|error| ScanError::chunk(&segment.name, error))?;
         if source.fault(0, length).is_none() {
             self.large_corrupt.insert(Arc::clone(&segment.name), chunks.take_large_corrupt());

@@ -35,10 +35,10 @@ pub struct OtherBatches {
 }
 
 impl OtherBatches {
-    /// For the segment with this index, before the one with the base offset `end_offset`. `known` has the headers of the
-    /// partition's segments that were searched before.
-    pub fn new(segments: Arc<[Segment]>, index: usize, known: Arc<KnownHeaders>, end_offset: Option<i64>) -> Self {
-        Self { segments, index, known, searches: Cell::new(0), ahead: RefCell::new(OrderAhead::new(end_offset)) }
+    /// For the segment with this index, and with this order. `known` has the headers of the partition's segments that were
+    /// searched before.
+    pub fn new(segments: Arc<[Segment]>, index: usize, known: Arc<KnownHeaders>, order: OrderAhead) -> Self {
+        Self { segments, index, known, searches: Cell::new(0), ahead: RefCell::new(order) }
     }
 
     /// The segment itself.

@@ -71,14 +71,15 @@ impl InOrder {
         self.held = Some(Held { is_own: true, position, span, first, last, producer_id, event });
     }
 
-    /// Ends a segment.
-    pub fn end_segment(&mut self, source: &dyn ReadAt, collector: &mut TransactionCollector) {
+    /// Ends a segment. Returns what was found of its order.
+    pub fn end_segment(&mut self, source: &dyn ReadAt, collector: &mut TransactionCollector) -> OrderAhead {
         if self.disordered.is_some() {
             self.settle(None, Some(source), collector);
         }
         if let Some(disordered) = self.disordered.take() {
             disordered.apply(collector);
         }
+        std::mem::take(&mut self.ahead)
     }
 
     /// Ends the log.

@@ -9,6 +9,7 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use kafkacomp_core::log::continuity::order_ahead::OrderAhead;
 use kafkacomp_core::log::{ComparedFiles, LargeCorrupt, MissingRange, TransactionFilter};
 
 use crate::chunk::Chunk;
@@ -44,6 +45,8 @@ struct Current {
     transactions: Option<Arc<TransactionFilter>>,
     /// Large corrupt batches that the pass for transactions has found, by segment.
     large_corrupt: HashMap<Arc<str>, LargeCorrupt>,
+    /// The order of batches after gaps that this pass has found, by segment.
+    orders: HashMap<Arc<str>, OrderAhead>,
     /// The offset after the last one that was returned.
     position: Option<i64>,
     /// The offset after the last one that was returned or reported missing, and its segment.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use kafkacomp_core::log::continuity::order_ahead::OrderAhead;
 use kafkacomp_core::log::continuity::positions::{PositionedFile, skipped};
 use kafkacomp_core::log::{ChunkReader, EntryChunkReader, LargeCorrupt, LogFormat, MissingReason, ReadAt};
 
@@ -66,7 +67,7 @@ impl Planner {
     fn begin(&self, index: usize, mut partition: Partition) -> Result<Current, Failed> {
         let id = PartitionId { index, topic: partition.topic.clone(), partition: partition.partition };
         let compared = overlap::order(&mut partition.segments, &self.options);
-        let mut large_corrupt = HashMap::new();
+        let (mut large_corrupt, mut orders) = (HashMap::new(), HashMap::new());
         let mut headers = HeaderCollector::default();
         let transactions = match self.options.isolation_level {
             IsolationLevel::ReadUncommitted => None,
@@ -75,7 +76,7 @@ impl Planner {
                 let found = transaction_filter(&partition, &self.options)
                     .map_err(|error| (Arc::new(Context::of(&partition, id.clone(), None, &self.options)), error))?;
                 self.with_report(|report| report.warnings.extend(found.warnings));
-                (large_corrupt, headers) = (found.large_corrupt, found.headers);
+                (large_corrupt, orders, headers) = (found.large_corrupt, found.orders, found.headers);
                 Some(Arc::new(found.filter))
             }
         };
@@ -90,6 +91,7 @@ impl Planner {
             next: 0,
             transactions,
             large_corrupt,
+            orders,
             position: None,
             accounted: None,
             epochs,
@@ -186,13 +188,14 @@ impl Planner {
         ends.next_split = segment.boundaries.end.and_then(|end| end.first_offset);
         let context = Arc::new(context.clone());
         let ordered = segment.base_offset.is_some();
+        let order = current.orders.remove(&segment.name).unwrap_or_else(|| OrderAhead::new(ends.next_base));
         let mut open = Open {
             source: SharedSource(source),
             index,
             ends,
             reader,
             continuity: None,
-            others: OtherBatches::new(Arc::clone(&current.segments), index, Arc::clone(&current.known), ends.next_base),
+            others: OtherBatches::new(Arc::clone(&current.segments), index, Arc::clone(&current.known), order),
             unreadable,
             active: segment.active,
             may_be_truncated: segment.files.may_be_truncated(),
