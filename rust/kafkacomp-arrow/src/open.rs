@@ -1,5 +1,6 @@
 //! The segment that is being read: divided into chunks of complete batches, whose offsets are checked.
 
+mod batch_check;
 mod batches;
 mod step;
 
@@ -85,8 +86,8 @@ impl Open {
         }
     }
 
-    /// The offset up to which the segment was returned or reported missing, and the one up to which it was returned, if bytes at
-    /// its end are corrupt and another file may have them.
+    /// The offset up to which the segment was returned or reported missing, and the one up to which it was returned, if bytes
+    /// at its end are corrupt and another file may have them.
     pub fn end_offsets(&self) -> Option<(i64, i64)> {
         let expected = self.expected()?;
         let intact = self.intact_end.map(|end| self.context.base_offset.saturating_add_unsigned(end));

@@ -64,6 +64,13 @@ impl Current {
         let later = self.partition.segments.get(index.saturating_add(1)..)?;
         later.iter().filter_map(Segment::first_offset).find(|&next| next > first)
     }
+
+    /// The leader epochs of the batches before `segment`; none if it overlaps the segments before, because an earlier leader
+    /// may have written it.
+    fn epochs_before(&self, segment: &Segment) -> LeaderEpochs {
+        let follows = segment.base_offset.zip(self.position).is_some_and(|(base, position)| base >= position);
+        if follows { self.epochs } else { LeaderEpochs::default() }
+    }
 }
 
 /// Returns chunks in order.

@@ -152,38 +152,15 @@ impl Planner {
         let length = source.length().map_err(io)?;
         context.log_format = log_format_of(segment, source.as_ref(), length, &self.options)?;
         let is_inner = segment.range.is_some_and(|(start, _)| start > 0);
-        if let Some((first, end)) = segment.offsets {
-            context.start_offset = context.start_offset.max(first);
-            context.last_offset = context.last_offset.min(end.saturating_sub(1));
-            context.asked.1 = context.asked.1.min(end.saturating_sub(1));
-            self.gap_before(current, segment, context);
-        } else if let (Some(base), Some(position)) = (segment.base_offset.filter(|_| !is_inner), current.position)
-            && base < position
-        {
-            self.overlaps(current, (index, segment), base, position, context)?;
-            context.start_offset = context.start_offset.max(position);
-        }
+        self.restrict(current, (index, segment), is_inner, context)?;
         let before = current.accounted.clone().filter(|_| segment.base_offset.is_some() && !is_inner);
-        // A segment that overlaps those before may have been written by an earlier leader.
-        let follows = segment.base_offset.zip(current.position).is_some_and(|(base, position)| base >= position);
-        let epochs = if follows { current.epochs } else { LeaderEpochs::default() };
         if let Some((_, accounted)) = &before {
             context.asked.0 = context.asked.0.max(*accounted);
         }
         let mut ends =
             Ends { next_base: segment.boundaries.next_base.or_else(|| current.next_base(index)), ..Ends::default() };
-        let OpenReader { reader, stop, likely_stop, expected } = match context.log_format {
-            LogFormat::MessageSet => {
-                let (start, stop) = segment.range.unwrap_or((0, length));
-                let reader = EntryChunkReader::new(start, length, self.options.verify_crc);
-                let reader = Reader::MessageSet(reader);
-                OpenReader { reader, stop, likely_stop: None, expected: segment.base_offset }
-            }
-            LogFormat::Records => {
-                let known = current.large_corrupt.get(&segment.name).cloned().unwrap_or_default();
-                self.records_reader(segment, (source.as_ref(), length), known, context)?
-            }
-        };
+        let OpenReader { reader, stop, likely_stop, expected } =
+            self.reader(current, segment, (source.as_ref(), length), context)?;
         ends.is_split = stop < length;
         ends.next_split = segment.boundaries.end.and_then(|end| end.first_offset);
         let context = Arc::new(context.clone());
@@ -208,26 +185,60 @@ impl Planner {
             context: Arc::clone(&context),
         };
         if ordered && context.log_format == LogFormat::Records {
+            let epochs = current.epochs_before(segment);
             open.continuity = Some(Continuity::new(context, &self.options, expected, before, epochs));
-        } else if let (Some((name, from)), Some(base)) = (before, segment.base_offset) {
-            context.missing(from, base, MissingReason::Gap, &mut |range| {
-                open.found.missing.push((Arc::clone(&name), range));
-            });
-            // A message that begins in the file before and ends in this one is complete in neither.
-            let file = PositionedFile { source: open.source.0.as_ref(), base };
-            let message = *current.compared.message(index, base);
-            let skipped = skipped(file, from, message).map_err(|error| ScanError::log(&segment.name, error))?;
-            let resumes = base.saturating_add_unsigned(skipped).max(from);
-            let from = from.max(base);
-            context.missing(from, resumes, MissingReason::Corrupt, &mut |range| {
-                open.found.missing.push((Arc::clone(&segment.name), range));
-            });
+        } else if let Some(before) = before {
+            missing_before(&mut open, current, segment, before)?;
         }
         Ok(open)
     }
 
-    /// A reader that begins where the first batch within the bounds may be. If the segment was replaced, the bounds are narrowed to
-    /// what belongs to the split.
+    /// Restricts the offsets of a segment to those that it is read for: the ones of its split, or those that no segment before
+    /// it has returned.
+    fn restrict(
+        &self,
+        current: &mut Current,
+        (index, segment): (usize, &Segment),
+        is_inner: bool,
+        context: &mut Context,
+    ) -> Result<(), ScanError> {
+        if let Some((first, end)) = segment.offsets {
+            context.start_offset = context.start_offset.max(first);
+            context.last_offset = context.last_offset.min(end.saturating_sub(1));
+            context.asked.1 = context.asked.1.min(end.saturating_sub(1));
+            self.gap_before(current, segment, context);
+        } else if let (Some(base), Some(position)) = (segment.base_offset.filter(|_| !is_inner), current.position)
+            && base < position
+        {
+            self.overlaps(current, (index, segment), base, position, context)?;
+            context.start_offset = context.start_offset.max(position);
+        }
+        Ok(())
+    }
+
+    fn reader(
+        &self,
+        current: &Current,
+        segment: &Segment,
+        (source, length): (&dyn ReadAt, u64),
+        context: &mut Context,
+    ) -> Result<OpenReader, ScanError> {
+        match context.log_format {
+            LogFormat::MessageSet => {
+                let (start, stop) = segment.range.unwrap_or((0, length));
+                let reader = EntryChunkReader::new(start, length, self.options.verify_crc);
+                let reader = Reader::MessageSet(reader);
+                Ok(OpenReader { reader, stop, likely_stop: None, expected: segment.base_offset })
+            }
+            LogFormat::Records => {
+                let known = current.large_corrupt.get(&segment.name).cloned().unwrap_or_default();
+                self.records_reader(segment, (source, length), known, context)
+            }
+        }
+    }
+
+    /// A reader that begins where the first batch within the bounds may be. If the segment was replaced, the bounds are
+    /// narrowed to what belongs to the split.
     fn records_reader(
         &self,
         segment: &Segment,
@@ -298,6 +309,28 @@ impl Planner {
         }
         Ok(())
     }
+}
+
+/// Adds the offsets that are missing before a segment of Kafka 0.7 to its findings. Those `before` it were returned or reported
+/// missing.
+fn missing_before(
+    open: &mut Open,
+    current: &mut Current,
+    segment: &Segment,
+    (before, from): (Arc<str>, i64),
+) -> Result<(), ScanError> {
+    let Some(base) = segment.base_offset else { return Ok(()) };
+    let Open { context, found, .. } = open;
+    context.missing(from, base, MissingReason::Gap, &mut |range| found.missing.push((Arc::clone(&before), range)));
+    // A message that begins in the file before and ends in this one is complete in neither.
+    let file = PositionedFile { source: open.source.0.as_ref(), base };
+    let message = *current.compared.message(open.index, base);
+    let skipped = skipped(file, from, message).map_err(|error| ScanError::log(&segment.name, error))?;
+    let resumes = base.saturating_add_unsigned(skipped).max(from);
+    context.missing(from.max(base), resumes, MissingReason::Corrupt, &mut |range| {
+        found.missing.push((Arc::clone(&segment.name), range));
+    });
+    Ok(())
 }
 
 /// The reader of a segment, and where it ends.

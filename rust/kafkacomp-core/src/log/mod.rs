@@ -34,7 +34,7 @@ pub use maintain::verify::{Finding, FindingFile, SegmentReport, SideFiles, Verif
 pub use maintain::verify_file::verify_file;
 pub use maintain::verify_message_set::verify_message_set;
 pub use read::batch_headers::{BatchHeader, HeaderWalk, Hop, next_entry_from};
-pub use read::chunk::{ChunkEnd, ChunkReader, chunk_bytes};
+pub use read::chunk::{ChunkEnd, ChunkReader, Chunks, chunk_bytes};
 pub use read::entry_chunk::EntryChunkReader;
 pub use read::follow::{FollowEnd, Follower};
 pub use read::large_corrupt::LargeCorrupt;
@@ -46,3 +46,4 @@ pub use read::source::{InMemory, ReadAt, open_file};
 pub use read::summary::{BatchCounts, BatchFormat, OpenTransaction, OpenTransactions, SegmentSummary, Summarizer};
 pub use read::transactions::{AbortedRange, TransactionCollector, TransactionEvent, TransactionFilter};
 pub use read::walk::{CorruptRange, SegmentPart, walk_chunks, walk_segment};
+pub use read::{BatchLayout, EntryLayout};

@@ -5,6 +5,7 @@
 //! larger than a chunk, a buffer of its size is allocated once its checksum is known to be right.
 
 use std::io;
+use std::ops::ControlFlow;
 
 use super::candidate::{BatchLayout, Layout};
 use super::large_corrupt::LargeCorrupt;
@@ -78,15 +79,32 @@ pub struct Chunks<F> {
 /// Reads a segment, chunk by chunk.
 pub type ChunkReader = Chunks<BatchLayout>;
 
+impl<F> Chunks<F> {
+    /// The position at which the next chunk begins.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The source's length as far as it is read.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The number of bytes of the truncated last batch after a chunk that ended so; 0 after any other.
+    pub fn partial_bytes(&self, ended: &ChunkEnd) -> u64 {
+        if matches!(ended, ChunkEnd::Truncated(_)) { self.left() } else { 0 }
+    }
+
+    /// The number of bytes from the position on.
+    fn left(&self) -> u64 {
+        self.end.saturating_sub(self.position)
+    }
+}
+
 impl<F: Layout> Chunks<F> {
     pub(super) fn with_layout(layout: F, position: u64, end: u64, verifies: bool) -> Self {
         let position = position.min(end);
         Self { position, end, layout, verifies, search: Resync::new(position, end) }
-    }
-
-    /// The position at which the next chunk begins.
-    pub fn position(&self) -> u64 {
-        self.position
     }
 
     /// Continues at another position.
@@ -120,21 +138,6 @@ impl<F: Layout> Chunks<F> {
     /// The work that searches after corrupt batches have done so far.
     pub fn resync_steps(&self) -> Steps {
         self.search.steps()
-    }
-
-    /// The source's length as far as it is read.
-    pub fn end(&self) -> u64 {
-        self.end
-    }
-
-    /// The number of bytes of the truncated last batch after a chunk that ended so; 0 after any other.
-    pub fn partial_bytes(&self, ended: &ChunkEnd) -> u64 {
-        if matches!(ended, ChunkEnd::Truncated(_)) { self.left() } else { 0 }
-    }
-
-    /// The number of bytes from the position on.
-    fn left(&self) -> u64 {
-        self.end.saturating_sub(self.position)
     }
 
     /// Reads about `target` bytes of batches that `take` accepts, and continues after them. `take` gets bytes and their
@@ -171,36 +174,21 @@ impl<F: Layout> Chunks<F> {
                 return Err(ReadError::Shrunk { length: source.length()?, expected: self.end });
             }
             let known = data.len();
-            let at_end = known as u64 == left;
             let (used, stopped) = take(&mut self.layout, data, position);
-            let is_short = used == 0 && !at_end;
+            let is_short = used == 0 && known as u64 != left;
             if in_window && is_short && !matches!(stopped, Stopped::Corrupt(_) | Stopped::Unwanted) {
                 in_window = false;
                 filled = self.search.window.hand_over(position, buffer)?;
                 wanted = wanted.max(filled);
                 continue;
             }
-            let ended = match stopped {
-                Stopped::Partial(needed) if is_short && needed <= left => {
-                    match self.verify_large(source, buffer, needed)? {
-                        Ok(()) => {
-                            filled = buffer.len();
-                            wanted = size(needed).max(wanted);
-                            continue;
-                        }
-                        Err(error) => ChunkEnd::Corrupt(error.into()),
-                    }
+            let ended = match self.ended(source, buffer, stopped, used, known)? {
+                ControlFlow::Break(ended) => ended,
+                ControlFlow::Continue(needed) => {
+                    filled = buffer.len();
+                    wanted = size(needed).max(wanted);
+                    continue;
                 }
-                Stopped::Zeros if is_short => self.rest_is_zero(source, known as u64)?,
-                Stopped::Partial(needed) if used == 0 || at_end => {
-                    let position = position.saturating_add(used as u64);
-                    let available = left.saturating_sub(used as u64);
-                    ChunkEnd::Truncated(record::Error::IncompleteBatch { position, available, needed }.into())
-                }
-                Stopped::Corrupt(error) => ChunkEnd::Corrupt(error),
-                Stopped::Unwanted => ChunkEnd::End,
-                Stopped::End | Stopped::Zeros if at_end => ChunkEnd::End,
-                Stopped::Partial(_) | Stopped::Zeros | Stopped::End => ChunkEnd::More,
             };
             self.position = position.saturating_add(used as u64);
             if in_window {
@@ -214,6 +202,39 @@ impl<F: Layout> Chunks<F> {
             }
             return Ok((used, ended));
         }
+    }
+
+    /// Why the chunk ends, of whose `known` bytes `used` are complete batches; or the size of its first batch, if that must
+    /// be read first.
+    fn ended(
+        &mut self,
+        source: &dyn ReadAt,
+        buffer: &mut Vec<u8>,
+        stopped: Stopped,
+        used: usize,
+        known: usize,
+    ) -> Result<ControlFlow<ChunkEnd, u64>, ReadError> {
+        let left = self.left();
+        let at_end = known as u64 == left;
+        let is_short = used == 0 && !at_end;
+        Ok(ControlFlow::Break(match stopped {
+            Stopped::Partial(needed) if is_short && needed <= left => {
+                match self.verify_large(source, buffer, needed)? {
+                    Ok(()) => return Ok(ControlFlow::Continue(needed)),
+                    Err(error) => ChunkEnd::Corrupt(error.into()),
+                }
+            }
+            Stopped::Zeros if is_short => self.rest_is_zero(source, known as u64)?,
+            Stopped::Partial(needed) if used == 0 || at_end => {
+                let position = self.position.saturating_add(used as u64);
+                let available = left.saturating_sub(used as u64);
+                ChunkEnd::Truncated(record::Error::IncompleteBatch { position, available, needed }.into())
+            }
+            Stopped::Corrupt(error) => ChunkEnd::Corrupt(error),
+            Stopped::Unwanted => ChunkEnd::End,
+            Stopped::End | Stopped::Zeros if at_end => ChunkEnd::End,
+            Stopped::Partial(_) | Stopped::Zeros | Stopped::End => ChunkEnd::More,
+        }))
     }
 
     /// Verifies a batch that is larger than the window before memory is allocated for it, because its size may be corrupt.

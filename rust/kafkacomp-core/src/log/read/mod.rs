@@ -17,3 +17,5 @@ mod track;
 pub mod transactions;
 pub mod walk;
 mod window;
+
+pub use candidate::{BatchLayout, EntryLayout};
