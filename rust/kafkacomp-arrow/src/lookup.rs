@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use kafkacomp_core::log::continuity::sequence;
+use kafkacomp_core::log::index::MAX_RELATIVE_OFFSET;
 use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, LogFormat, ReadAt, Resync};
 use kafkacomp_core::record::{RecordReader, TimestampType};
 
@@ -17,9 +18,6 @@ use crate::log_format::log_format_of;
 use crate::options::{OnError, Partition, ScanOptions, Segment};
 use crate::report::ScanError;
 use crate::whole_batch::whole_batch;
-
-/// The greatest difference between an offset and the base offset of its segment that index files can store.
-const MAX_RELATIVE_OFFSET: i64 = i32::MAX as i64;
 
 /// The offset of the first record of `partition` whose timestamp is at least `timestamp` ms; `None` if there is none,
 /// or the format has no timestamps.
@@ -66,9 +64,9 @@ pub fn end_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64
     }
 }
 
-/// The offset after the greatest one among the batches of `segment` from the last entry of its index on, also behind corruption.
-/// That of [`end_offset`] in an intact segment; a greater one if the last batch is out of place. Offsets that no segment with this
-/// base offset can have do not count.
+/// The offset after the greatest one among the batches of `segment` from the last entry of its index on, also behind
+/// corruption. That of [`end_offset`] in an intact segment; a greater one if the last batch is out of place. Offsets that no
+/// segment with this base offset can have do not count.
 ///
 /// # Errors
 /// An I/O error, or a log format that cannot be determined.

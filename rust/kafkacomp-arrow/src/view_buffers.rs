@@ -1,7 +1,8 @@
 //! The buffers that the views of an Arrow batch refer to.
 //!
-//! A view refers to its value in the chunk of the segment, or, if its Kafka batch is compressed, in the decompressed bytes. Both
-//! are buffers with a reference count, which return to the pool when the consumer has freed the last batch that refers to them.
+//! A view refers to its value in the chunk of the segment, or, if its Kafka batch is compressed, in the decompressed bytes.
+//! Both are buffers with a reference count, which return to the pool when the consumer has freed the last batch that refers to
+//! them.
 //!
 //! If an Arrow batch uses only a small part of a buffer, few rows would retain much memory. Therefore a buffer larger than
 //! [`MOST_PINNED`] times the rows that refer to it is not retained: their values are copied, and the buffer is released.
@@ -19,7 +20,7 @@ use crate::pool::BufferPool;
 pub const MOST_PINNED: usize = 4;
 
 /// Values up to this size are part of their view: Arrow's format.
-const MOST_INLINE: usize = 12;
+pub const MOST_INLINE: usize = 12;
 
 /// The end of the last value in a buffer: Arrow's format has offsets of 32 bits with a sign.
 const MOST_OFFSET: usize = i32::MAX as usize;
@@ -141,8 +142,8 @@ impl ViewBuffers {
         }
     }
 
-    /// Sets that the values of the following rows are in `bytes`, which begin at `offset` of the buffer of `origin`. `lengths` are
-    /// the lengths of the columns, `bytes_before` their bytes.
+    /// Sets that the values of the following rows are in `bytes`, which begin at `offset` of the buffer of `origin`. `lengths`
+    /// are the lengths of the columns, `bytes_before` their bytes.
     pub fn begin(
         &mut self,
         origin: Origin,
@@ -254,8 +255,8 @@ impl ViewBuffers {
         Ok(make_view(value, index, offset as u32))
     }
 
-    /// Ends the source of `origin`: no further rows of the current Arrow batch refer to it. If its memory is too large for the rows
-    /// that do, their values are copied; `columns` are the views of all columns.
+    /// Ends the source of `origin`: no further rows of the current Arrow batch refer to it. If its memory is too large for the
+    /// rows that do, their values are copied; `columns` are the views of all columns.
     pub fn settle(&mut self, origin: Origin, columns: [&mut [u128]; COLUMNS]) -> Result<(), OutOfMemory> {
         let source = self.source(origin);
         let Source { index: Some(index), first, used, .. } = *source else { return Ok(()) };

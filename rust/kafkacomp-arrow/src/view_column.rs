@@ -11,7 +11,7 @@ use kafkacomp_core::record::Spans;
 use crate::pool::BufferPool;
 use crate::pooled_vec::PooledVec;
 use crate::validity::Validity;
-use crate::view_buffers::ViewBuffers;
+use crate::view_buffers::{MOST_INLINE, ViewBuffers};
 
 /// Binary views with nulls. A failed allocation is noted in `out_of_memory`; the column is incomplete then, until it is
 /// [truncated](Self::truncate).
@@ -105,7 +105,7 @@ impl ViewColumn {
             return Ok(array);
         }
         // If all values are inline in their views, the column needs no buffer.
-        let refers = self.views.iter().any(|&view| view as u32 > 12);
+        let refers = self.views.iter().any(|&view| view as u32 > MOST_INLINE as u32);
         let buffers = if refers { buffers.to_vec() } else { Vec::new() };
         let array = BinaryViewArray::try_new(self.views.finish(), buffers, self.validity.finish())?;
         if are_null {

@@ -9,6 +9,8 @@ use arrow_array::{Array, FixedSizeBinaryArray, GenericByteArray, GenericByteView
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::DataType;
 
+use crate::view_buffers::MOST_INLINE;
+
 /// A column of byte strings; the bytes of a string column are its UTF-8. A dictionary is looked up row by row and never
 /// unpacked, because a large value may occur many times.
 #[derive(Clone, Copy)]
@@ -115,8 +117,8 @@ impl<'a, O: OffsetSizeTrait> Offsets<'a, O> {
     }
 }
 
-/// Views of bytes, which are inline or in one of several buffers. Arrow's accessors rely on views that were validated once. Here
-/// each view is checked when it is read, because a producer may pass invalid ones, or write to them later.
+/// Views of bytes, which are inline or in one of several buffers. Arrow's accessors rely on views that were validated once.
+/// Here each view is checked when it is read, because a producer may pass invalid ones, or write to them later.
 #[derive(Clone, Copy)]
 struct Views<'a> {
     words: &'a [u128],
@@ -125,9 +127,6 @@ struct Views<'a> {
     buffers: &'a [Buffer],
     nulls: Option<&'a NullBuffer>,
 }
-
-/// The length up to which a value is inline in its view.
-const MAX_INLINE: usize = 12;
 
 impl<'a> Views<'a> {
     fn of<T: ByteViewType>(array: &'a GenericByteViewArray<T>) -> Self {
@@ -142,7 +141,7 @@ impl<'a> Views<'a> {
             return None;
         }
         let length = view as u32 as usize;
-        if length <= MAX_INLINE {
+        if length <= MOST_INLINE {
             let start = row.checked_mul(size_of::<u128>())?.checked_add(size_of::<u32>())?;
             return self.inline.get(start..)?.get(..length);
         }

@@ -1,16 +1,13 @@
 //! Judges the offsets of a batch by its neighbours, by what follows in the segment, and by the other batches of the partition.
 
+use kafkacomp_core::log::index::MAX_RELATIVE_OFFSET;
 use kafkacomp_core::log::{Neighbours, Placement, Span, place};
 
 use super::{Continuity, Following, Pending};
 
-/// The greatest difference between an offset of a segment and its base offset: the indexes have relative offsets of 32
-/// bits.
-const MAX_RELATIVE_OFFSET: i64 = i32::MAX as i64;
-
 impl Continuity {
-    /// Another placement for a batch, by the other batches of the partition. A copy of another batch is repeated; if that is the
-    /// first batch of the next segment, it is in order. A batch whose offsets no other batch has is not repeated.
+    /// Another placement for a batch, by the other batches of the partition. A copy of another batch is repeated; if that is
+    /// the first batch of the next segment, it is in order. A batch whose offsets no other batch has is not repeated.
     pub(super) fn seen_elsewhere(
         &self,
         placement: Placement,
@@ -21,7 +18,7 @@ impl Continuity {
         let expected = self.expected?;
         let resumes = next.span.map_or(next.end_offset, |next| next.first);
         match placement {
-            // Of a segment whose name is wrong, as that of a copy under another name.
+            // The batch of a segment whose name is wrong, such as a copy under another name.
             Placement::InOrder if !self.started && span.last < expected => {
                 next.others.is_copied(next.source, span, position).then_some(Placement::Repeated)
             }
@@ -60,8 +57,8 @@ impl Continuity {
         let placement = place(expected, self.previous, span, next, end_offset.filter(|&end| end >= expected));
         let least = span.first.unwrap_or(span.last);
         match placement {
-            // No batch of this segment was accepted, and its batches continue one another: so the name is wrong. Records that the
-            // segment before has are skipped by the bound.
+            // No batch of this segment was accepted, and its batches continue one another: so the name is wrong. Records that
+            // the segment before has are skipped by the bound.
             Placement::PartlyRepeated if !self.started && least >= 0 => Placement::InOrder,
             Placement::Repeated if !self.started && least >= 0 && self.continues_below_base(span, next) => {
                 Placement::InOrder

@@ -8,12 +8,13 @@
 //! Then the batches in place are those of the longest sequence, from the gap to the end of the segment, in which offsets
 //! increase. Of two sequences of the same length, it is the one with the lower offsets.
 //!
-//! The headers of the next 16 MiB are read for this. Only if their offsets do not increase, those of the rest of the segment are
-//! read, too.
+//! The headers of the next 16 MiB are read for this. Only if their offsets do not increase, those of the rest of the segment
+//! are read, too.
 
 use std::ops::ControlFlow;
 
 use crate::log::error::ReadError;
+use crate::log::index::MAX_RELATIVE_OFFSET;
 use crate::log::read::batch_headers::{BatchHeader, HeaderWalk, Hop};
 use crate::log::read::chunk::ChunkReader;
 use crate::log::read::placement::{Neighbours, Span};
@@ -30,9 +31,6 @@ const MOST_KEPT: usize = 1 << 22;
 
 /// The most bytes of a batch that is read only for its checksum.
 const MOST_CHECKED: usize = 64 << 20;
-
-/// The greatest difference between two offsets of a segment.
-const MAX_RELATIVE_OFFSET: u64 = i32::MAX as u64;
 
 /// The offsets and the position of a batch. The header of a wrapper has only its last offset, which is then the first one, too.
 #[derive(Debug, Clone, Copy)]
@@ -91,8 +89,8 @@ impl Ahead {
         is_plausible(&header.span, expected) && self.headers.last().is_none_or(|before| before.last < least)
     }
 
-    /// Reads all headers up to the end; false if there are too many. Where a header leads to anything else than a batch, the rest
-    /// is read as a whole, so that only intact batches count.
+    /// Reads all headers up to the end; false if there are too many. Where a header leads to anything else than a batch, the
+    /// rest is read as a whole, so that only intact batches count.
     fn read_rest(&mut self, source: &dyn ReadAt, expected: i64) -> Result<bool, ReadError> {
         let mut walk = HeaderWalk::sparse(source, self.frontier, self.end);
         while self.headers.len() < MOST_KEPT {
@@ -176,8 +174,8 @@ impl OrderAhead {
         self.in_place.is_none()
     }
 
-    /// Whether the batch at `position`, with the offsets `batch`, is in the place of others. Its first offset, or its last one if
-    /// the first one is unknown, is above the expected one. Gaps must be given in the order of their positions.
+    /// Whether the batch at `position`, with the offsets `batch`, is in the place of others. Its first offset, or its last one
+    /// if the first one is unknown, is above the expected one. Gaps must be given in the order of their positions.
     ///
     /// # Errors
     /// The segment cannot be read, or memory is exhausted.
@@ -215,7 +213,7 @@ fn is_plausible(span: &Span, expected: i64) -> bool {
     let first = span.first.unwrap_or(span.last);
     first >= 0
         && first <= span.last
-        && [first, span.last].iter().all(|each| each.abs_diff(expected) <= MAX_RELATIVE_OFFSET)
+        && [first, span.last].iter().all(|each| each.abs_diff(expected) <= MAX_RELATIVE_OFFSET.unsigned_abs())
 }
 
 /// Whether the batch in these bytes is intact. One that is too large to be read for this counts as intact.

@@ -18,4 +18,8 @@ pub mod producer_snapshot;
 pub mod time;
 pub mod transaction;
 
+/// The greatest difference between an offset of a segment and its base offset: offset and time indexes have relative offsets of
+/// 32 bits with a sign.
+pub const MAX_RELATIVE_OFFSET: i64 = i32::MAX as i64;
+
 pub use fault::IndexFault;

@@ -13,11 +13,8 @@ use crate::message_set::message::{
 use crate::record::RecordBatch;
 use crate::record::batch::{BatchHead, HEADER_SIZE_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_OFFSET, SIZE_OFFSET};
 use crate::record::layout::v0_v1::{self, RECORD_OVERHEAD_V0, RECORD_OVERHEAD_V1};
-use crate::record::layout::v2::{ATTRIBUTES_OFFSET, RECORD_BATCH_OVERHEAD};
+use crate::record::layout::v2::{ATTRIBUTES_OFFSET, LEAST_RECORD, RECORD_BATCH_OVERHEAD};
 use crate::varint::take_varint;
-
-/// The fewest bytes of a record: size, attributes, timestamp, offset, key, value, headers.
-const LEAST_RECORD: usize = 7;
 
 /// A possible batch: its length and its checksum according to the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

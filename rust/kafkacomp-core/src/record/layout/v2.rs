@@ -61,3 +61,7 @@ pub const RECORDS_OFFSET: usize = RECORDS_COUNT_OFFSET + RECORDS_COUNT_LENGTH;
 pub const RECORD_BATCH_OVERHEAD: usize = RECORDS_OFFSET;
 
 const _: () = assert!(RECORD_BATCH_OVERHEAD == 61 && LENGTH_OFFSET + LENGTH_LENGTH == 12);
+
+/// The size of the shortest record: one byte each for its size, attributes, timestamp, offset, key length, value length and
+/// number of headers.
+pub const LEAST_RECORD: usize = 7;

@@ -5,12 +5,9 @@ use super::visitor::{Content, Place, Visitor};
 use super::walk::{Next, Walk};
 use crate::log::continuity::naming::may_be_altered;
 use crate::log::error::ReadError;
+use crate::log::index::MAX_RELATIVE_OFFSET;
 use crate::log::read::placement::{Neighbours, Placement, Span, place_between};
 use crate::record::RecordBatch;
-
-/// The greatest difference between an offset of a segment and its base offset: the indexes have relative offsets of 32
-/// bits.
-const MAX_RELATIVE_OFFSET: i64 = i32::MAX as i64;
 
 impl<V: Visitor> Walk<'_, V> {
     pub(super) fn place(
@@ -82,8 +79,8 @@ impl<V: Visitor> Walk<'_, V> {
         })
     }
 
-    /// The offset field that the batch should have instead of its own, by its neighbours or the indexes; `None` if its own may be
-    /// right or nothing determines another one.
+    /// The offset field that the batch should have instead of its own, by its neighbours or the indexes; `None` if its own may
+    /// be right or nothing determines another one.
     fn propose_field(
         &self,
         batch: &RecordBatch<'_>,
@@ -132,7 +129,8 @@ impl<V: Visitor> Walk<'_, V> {
             .then(|| field_for(batch, span, found))
     }
 
-    /// Whether the greatest timestamp of the batch with these offsets is another one in the time index: then it is another batch.
+    /// Whether the greatest timestamp of the batch with these offsets is another one in the time index: then it is another
+    /// batch.
     fn has_other_timestamp(&self, batch: &RecordBatch<'_>, (first, last): (i64, i64)) -> bool {
         let entries = self.bounds.time_index;
         let at = entries.partition_point(|entry| entry.offset < first);
