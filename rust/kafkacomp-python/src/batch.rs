@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use kafkacomp_core::memory;
 use kafkacomp_core::record::reader::records_as_stored;
 use kafkacomp_core::record::{Batches, Error, RecordBatch, RecordReader, Tail};
 use pyo3::prelude::*;
@@ -17,10 +16,6 @@ use crate::error::to_py;
 use crate::gil::call;
 use crate::memory::out_of_memory;
 use crate::record::{Backing, Records, columns};
-
-/// Up to this size, the reader keeps its buffer, and an iteration copies the decompressed records; larger ones take the
-/// buffer with them.
-const MOST_COPIED: usize = 1 << 20;
 
 static RECORD_COLUMNS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
@@ -140,16 +135,12 @@ impl Batch {
                     Ok(records) => records.pause(),
                     Err(error) => return Ok(Records::failed(input, error)),
                 };
-                let length = reader.payload().len();
-                Ok(match length {
-                    0 => Records::new(input, (self.start, self.end), paused),
-                    // The records of a small batch are copied, so that the reader keeps its buffer.
-                    1..=MOST_COPIED => {
-                        let payload = memory::copy_of(reader.payload())?;
-                        Records::new(Backing::Decompressed(Arc::new(payload)), (0, length), paused)
-                    }
-                    _ => Records::new(Backing::Decompressed(Arc::new(reader.take_payload())), (0, length), paused),
-                })
+                if reader.payload().is_empty() {
+                    return Ok(Records::new(input, (self.start, self.end), paused));
+                }
+                let payload = reader.owned_payload()?;
+                let span = (0, payload.len());
+                Ok(Records::new(Backing::Decompressed(Arc::new(payload)), span, paused))
             })
         })
         .map_err(out_of_memory)
@@ -299,10 +290,8 @@ impl Batch {
             .map_err(|error| to_py(py, &error, None))?;
         let content = if length == 0 { batch.data() } else { &payload[..length] };
         let lists = columns(py, paused.resume(content));
-        if length <= MOST_COPIED {
-            // The reader was without it meanwhile: Python may run other code, and read batches, while it creates objects.
-            READER.with_borrow_mut(|reader| reader.replace_storage(payload));
-        }
+        // The reader was without it meanwhile: Python may run other code, and read batches, while it creates objects.
+        READER.with_borrow_mut(|reader| reader.reuse_storage(payload));
         call(RECORD_COLUMNS.import(py, "kafkacomp._types", "RecordColumns")?, PyTuple::new(py, lists?)?)
     }
 

@@ -3,7 +3,7 @@
 use super::batch::{Format, LOG_OVERHEAD, RecordBatch};
 use super::error::{Error, Result};
 use super::layout::v0_v1::RECORD_OVERHEAD_V0;
-use super::layout::v2::RECORDS_COUNT_OFFSET;
+use super::layout::v2::{LEAST_RECORD, RECORDS_COUNT_OFFSET};
 use super::lz4_checksum::decode_options;
 use super::partial::PartialRecords;
 use super::record::Record;
@@ -12,6 +12,11 @@ use super::v2::V2Records;
 use crate::CompressionType;
 use crate::buffer::OutputBuffer;
 use crate::compress::{self, CodecError, CodecFault, Strictness};
+use crate::limits::MAX_POOLED_BUFFER;
+use crate::memory::{self, OutOfMemory};
+
+/// The most decompressed bytes that are copied for a caller that keeps them. A copy of more takes longer than a new buffer.
+const MOST_COPIED: usize = 1 << 20;
 
 /// Reads the records of batches. The buffer for decompressed records is reused for the next batch, unless they are
 /// [retained](RecordReader::retaining).
@@ -87,9 +92,24 @@ impl RecordReader {
         self.buffer.as_slice()
     }
 
-    /// Takes the decompressed bytes of the last batch out of the reader; empty if it was not compressed.
-    pub fn take_payload(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.buffer).into_vec()
+    /// The decompressed bytes of the last batch for a caller that keeps them; empty if it was not compressed. Few bytes are
+    /// copied, so that the reader keeps its buffer; many are taken together with it.
+    ///
+    /// # Errors
+    /// The copy cannot be allocated.
+    pub fn owned_payload(&mut self) -> core::result::Result<Vec<u8>, OutOfMemory> {
+        if self.buffer.len() <= MOST_COPIED {
+            return memory::copy_of(self.buffer.as_slice());
+        }
+        Ok(std::mem::take(&mut self.buffer).into_vec())
+    }
+
+    /// Gives the reader memory to reuse, such as [`replace_storage`](Self::replace_storage) has taken. If a pool must not keep
+    /// as much, it is freed.
+    pub fn reuse_storage(&mut self, storage: Vec<u8>) {
+        if storage.capacity() <= MAX_POOLED_BUFFER {
+            self.buffer.replace_storage(storage);
+        }
     }
 
     /// The first offset of `batch`. If the header does not contain it (a wrapper of magic 0 or 1), the batch is decompressed.
@@ -178,8 +198,8 @@ impl RecordReader {
         Some(record)
     }
 
-    /// The records of `batch`, by reference to its bytes or to the reader's buffer. As in Kafka's iterators, the checksum is not
-    /// verified: see [`RecordBatch::ensure_valid`].
+    /// The records of `batch`, by reference to its bytes or to the reader's buffer. As in Kafka's iterators, the checksum is
+    /// not verified: see [`RecordBatch::ensure_valid`].
     ///
     /// # Errors
     /// As Kafka's iterator before its first record. The iterator returns later errors.
@@ -293,9 +313,6 @@ impl<'a> Records<'a> {
         }
     }
 }
-
-/// The size of the shortest record of magic 2: seven numbers of one byte.
-const LEAST_RECORD: usize = 7;
 
 /// A suspended iteration over the records of a batch that borrows nothing: for callers that own the bytes and read a few
 /// records at a time.
