@@ -101,7 +101,7 @@ pub struct Continuity {
     /// Whether a batch of the segment was accepted.
     started: bool,
     /// Whether a batch that begins at the expected offset needs no further work.
-    calm: bool,
+    in_sequence: bool,
     /// The segment before and the first offset after it, until a batch of this segment was accepted.
     before: Option<(Arc<str>, i64)>,
     pending: Option<Pending>,
@@ -132,7 +132,7 @@ impl Continuity {
             max_output_size: options.max_output_size,
             expected,
             started: false,
-            calm: false,
+            in_sequence: false,
             before,
             pending: None,
             previous: None,
@@ -203,7 +203,7 @@ impl Continuity {
         let span = Span::of(batch);
         let thinned = is_thinned(batch);
         // If neither offset is known, any last offset that a log can have follows.
-        let is_next = self.calm && span.first == self.expected && span.last >= span.first.unwrap_or_default();
+        let is_next = self.in_sequence && span.first == self.expected && span.last >= span.first.unwrap_or_default();
         if is_next && !thinned && self.epochs.continues(batch.partition_leader_epoch()) {
             self.expected = Some(span.last.saturating_add(1));
             self.previous = Some(span);
@@ -347,7 +347,7 @@ impl Continuity {
         }
         self.expected = Some(span.last.saturating_add(1));
         self.started = true;
-        self.calm = true;
+        self.in_sequence = true;
     }
 
     /// Reports the missing offsets between `expected` and the offset at which the log continues.
@@ -372,7 +372,7 @@ impl Continuity {
         repeats.first = repeats.first.min(first);
         repeats.last = repeats.last.max(span.last);
         repeats.batches = repeats.batches.saturating_add(1);
-        self.calm = false;
+        self.in_sequence = false;
     }
 
     fn end_repeats(&mut self) {
@@ -387,7 +387,7 @@ impl Continuity {
     /// Adds bytes that were skipped.
     pub fn lose(&mut self, range: SkippedRange) {
         self.losses.push(range);
-        self.calm = false;
+        self.in_sequence = false;
     }
 
     /// Ends the segment. `resumes` is the offset at which the log continues, if it is known. If bytes were skipped at the end, the

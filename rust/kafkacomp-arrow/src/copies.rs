@@ -35,8 +35,8 @@ pub struct OtherBatches {
 }
 
 impl OtherBatches {
-    /// For the segment with this index, and with this order. `known` has the headers of the partition's segments that were
-    /// searched before.
+    /// The other batches of the partition, for the segment with this index, whose order is `order`. `known` has the headers of
+    /// the partition's segments that were searched before.
     pub fn new(segments: Arc<[Segment]>, index: usize, known: Arc<KnownHeaders>, order: OrderAhead) -> Self {
         Self { segments, index, known, searches: Cell::new(0), ahead: RefCell::new(order) }
     }
@@ -57,16 +57,16 @@ impl OtherBatches {
         is_out_of_place(&mut self.ahead.borrow_mut(), source, position, span, around, max_output_size)
     }
 
-    /// Whether there is a copy of the batch at `position` of the segment, whose bytes are `source`: before it, or in the segment
-    /// that should have it. After too many searches, the result is false.
+    /// Whether there is a copy of the batch at `position` of the segment, whose bytes are `source`: before it, or in the
+    /// segment that should have it. After too many searches, the result is false.
     pub fn has_copy(&self, source: &dyn ReadAt, span: Span, position: u64) -> bool {
         let is_same =
             |other: &dyn ReadAt, header: &Header, _: Option<i64>| is_copy(source, (span, position), other, header);
         self.any(source, span, position, &is_same).unwrap_or(false)
     }
 
-    /// Whether the segment that should have the batch at `position` has a copy of it. Unlike [`has_copy`](Self::has_copy) it may
-    /// be called for every batch of a segment: it reads only the batch that ends with the same offset.
+    /// Whether the segment that should have the batch at `position` has a copy of it. Unlike [`has_copy`](Self::has_copy) it
+    /// may be called for every batch of a segment: it reads only the batch that ends with the same offset.
     pub fn is_copied(&self, source: &dyn ReadAt, span: Span, position: u64) -> bool {
         let Some((place, other)) = self.open(span.first.unwrap_or(span.last)) else { return false };
         let Some(headers) = self.known.of(place, other.as_ref()) else { return self.has_copy(source, span, position) };
@@ -110,8 +110,8 @@ impl OtherBatches {
         }
     }
 
-    /// The other segment that should have an offset according to its name. A task of Spark has only its own segment and searches
-    /// the folder.
+    /// The other segment that should have an offset according to its name. A task of Spark has only its own segment and
+    /// searches the folder.
     fn open(&self, offset: i64) -> Option<(Place, Arc<dyn ReadAt>)> {
         let others = self.segments.iter().enumerate().rev().filter(|&(index, _)| index != self.index);
         let mut having = others.filter(|(_, segment)| segment.first_offset().is_some_and(|first| first <= offset));

@@ -8,9 +8,9 @@ use kafkacomp_core::record::v2::V2Records;
 use kafkacomp_core::record::{self, Record, RecordBatch, RecordBlock, Records};
 
 use crate::batch_fields::BatchFields;
+use crate::chunk_offsets::ChunkOffsets;
 use crate::columns::ColumnBuilder;
 use crate::context::Context;
-use crate::course::Course;
 use crate::options::ScanOptions;
 use crate::record_filter::RecordFilter;
 use crate::report::{ScanError, ScanReport};
@@ -60,7 +60,7 @@ impl<'w, B: BatchFields> Rows<'w, B> {
         &mut self,
         records: Records<'_>,
         batch: &RecordBatch<'_>,
-        course: &mut Course<'_>,
+        chunk_offsets: &mut ChunkOffsets<'_>,
         block: &mut RecordBlock,
         sink: Sink<'_>,
     ) -> Result<(), BatchError> {
@@ -69,7 +69,8 @@ impl<'w, B: BatchFields> Rows<'w, B> {
             Records::V0V1(records) => records,
         };
         if batch.base_offset().is_none()
-            && let Some(start) = course.unwrapped(batch, &records).map_err(|wrong| BatchError::Misplaced(wrong.0))?
+            && let Some(start) =
+                chunk_offsets.unwrapped(batch, &records).map_err(|wrong| BatchError::Misplaced(wrong.0))?
         {
             let bounded = self.filter.starting_at(start);
             let mut rows = Rows { filter: &bounded, ..self.again() };
@@ -78,7 +79,7 @@ impl<'w, B: BatchFields> Rows<'w, B> {
         self.take(|record| Ok(records.advance(record)?), sink)
     }
 
-    /// The same rows.
+    /// The rows of the same batch, for another part of its records.
     fn again(&mut self) -> Rows<'_, B> {
         let Self { builder, seen, options, report, batch, context, filter, start } = self;
         Rows { builder, seen, options, report, batch, context, filter, start: *start }

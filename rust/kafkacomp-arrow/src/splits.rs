@@ -1,8 +1,8 @@
 //! Divides a large segment into splits that begin at batches, without reading its records.
 //!
-//! The offset index gives a batch near each position. From there, or without an index from the last boundary, headers lead to the
-//! next one. A split begins at a batch whose checksum is right, so that a reader that skips corruption in the split before ends
-//! there. It does not begin at a batch in the place of others, whose offsets the splits before or after it have.
+//! The offset index gives a batch near each position. From there, or without an index from the last boundary, headers lead to
+//! the next one. A split begins at a batch whose checksum is right, so that a reader that skips corruption in the split before
+//! ends there. It does not begin at a batch in the place of others, whose offsets the splits before or after it have.
 
 use std::iter::Peekable;
 
@@ -26,9 +26,9 @@ const MOST_CANDIDATES: usize = 8;
 /// A range of bytes and its first batch; `None` at the start of the segment and in logs of 0.7.
 pub type Split = (u64, u64, Option<SplitBoundary>);
 
-/// Divides `segment` into adjacent ranges of about `split_bytes`, which contain all of it. A batch belongs to the range in which
-/// it begins. A last range of less than half the size is joined with the one before. A range is longer if it cannot be divided:
-/// at corruption without an index entry after it, or at a larger batch.
+/// Divides `segment` into adjacent ranges of about `split_bytes`, which contain all of it. A batch belongs to the range in
+/// which it begins. A last range of less than half the size is joined with the one before. A range is longer if it cannot be
+/// divided: at corruption without an index entry after it, or at a larger batch.
 ///
 /// # Errors
 /// An I/O error, or a log format that cannot be determined.
@@ -80,7 +80,8 @@ pub fn split(segment: &Segment, split_bytes: u64, options: &ScanOptions) -> Resu
     Ok(splits)
 }
 
-/// The end of the split that begins at `begin`: the end of a chunk of the source, so that few chunks are fetched for two splits.
+/// The end of the split that begins at `begin`: the end of a chunk of the source, so that few chunks are fetched for two
+/// splits.
 fn chunk_boundary(source: &dyn ReadAt, begin: u64, split_bytes: u64) -> u64 {
     let chunk_size = source.chunk_size().max(1);
     let chunks = |position: u64| position / chunk_size;
@@ -105,8 +106,8 @@ impl<'s> Order<'s> {
         Self { source, ahead, max_output_size, base_offset: segment.base_offset, end_offset }
     }
 
-    /// Whether a batch is where its offsets belong. `accepted` is the last batch before it that is, and `before` the one directly
-    /// before it. In an object store, what follows is not read for this, and every batch counts as one that is.
+    /// Whether a batch is where its offsets belong. `accepted` is the last batch before it that is, and `before` the one
+    /// directly before it. In an object store, what follows is not read for this, and every batch counts as one that is.
     fn is_in_place(
         &mut self,
         header: &BatchHeader,
@@ -154,10 +155,10 @@ struct BoundaryFinder<'s, I: Iterator<Item = OffsetPosition>> {
 }
 
 impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
-    /// The first batch at `target` or after it whose checksum is right, that continues the batch before, and that the next batch
-    /// continues. The neighbours are checked because no checksum covers the base offset, which identifies a split. If none of the
-    /// next batches is like that (as in a compacted log), it is the first one that is in order. A batch found by an index entry has
-    /// no batch before it that could contradict it. Batches in the place of others are passed over.
+    /// The first batch at `target` or after it whose checksum is right, that continues the batch before, and that the next
+    /// batch continues. The neighbours are checked because no checksum covers the base offset, which identifies a split. If
+    /// none of the next batches is like that (as in a compacted log), it is the first one that is in order. A batch found by an
+    /// index entry has no batch before it that could contradict it. Batches in the place of others are passed over.
     fn batch_from(&mut self, target: u64) -> Result<Option<(u64, Option<SplitBoundary>)>, ReadError> {
         self.known = self.indexed(target)?.unwrap_or(self.known);
         self.order.base_offset = self.order.base_offset.filter(|_| self.known == 0);
@@ -224,9 +225,9 @@ impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
         Ok((boundary, continued && next.map_or(at_end, |next| continues(header, next))))
     }
 
-    /// The position of a batch closer to `target`, by the index; `None` if there is none, or if the batch there is not that of the
-    /// index entry. An entry has the last offset of the batches that were appended at its position, so that the batch there has
-    /// greater offsets than the entry before.
+    /// The position of a batch closer to `target`, by the index; `None` if there is none, or if the batch there is not that of
+    /// the index entry. An entry has the last offset of the batches that were appended at its position, so that the batch there
+    /// has greater offsets than the entry before.
     fn indexed(&mut self, target: u64) -> Result<Option<u64>, ReadError> {
         while let Some(entry) = self.entries.next_if(|entry| u64::from(entry.position) <= target) {
             self.entry_before = self.entry.replace(entry);
@@ -239,7 +240,7 @@ impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
         let mut buffer = Vec::new();
         let is_meant = header.last_offset <= entry.offset
             && self.entry_before.is_none_or(|before| header.last_offset > before.offset)
-            // Of the batches in their places; in an object store, these are unknown.
+            // Only batches in their places count; in an object store, it is unknown which are.
             && (self.source.is_remote() || self.reached.is_none_or(|reached| header.last_offset > reached));
         let is_intact = is_meant
             && whole_batch(self.source, &header, MOST_CHECKED, &mut buffer)?.is_some_and(|batch| batch.is_valid());

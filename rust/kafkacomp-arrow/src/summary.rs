@@ -22,8 +22,8 @@ pub struct Summarized {
 /// Takes a segment and its summary, or its error.
 pub type Each<'e, B> = &'e mut dyn FnMut(&Segment, Result<Summarized, ScanError>) -> ControlFlow<B>;
 
-/// Summarizes segments in order, and returns the transactions without an end marker by their first offsets. `each` is called with
-/// every segment and its summary, or the error of a segment that cannot be read; [`ControlFlow::Break`] ends the work.
+/// Summarizes segments in order, and returns the transactions without an end marker by their first offsets. `each` is called
+/// with every segment and its summary, or the error of a segment that cannot be read; [`ControlFlow::Break`] ends the work.
 pub fn summarize_partition<B>(
     segments: &[Segment],
     options: &ScanOptions,
@@ -56,7 +56,7 @@ fn summarize(
     Ok(Summarized { summary, bytes_read: source.bytes.load(Ordering::Relaxed) })
 }
 
-/// Counts the bytes that are read.
+/// A source that counts the bytes that are read.
 struct Counted {
     source: Arc<dyn ReadAt>,
     bytes: AtomicU64,

@@ -29,7 +29,7 @@ struct Found {
 }
 
 impl SkipUnreadable {
-    /// Over `source`.
+    /// Replaces the unreadable bytes of `source`.
     pub fn new(source: Arc<dyn ReadAt>) -> Self {
         Self { source, any: AtomicBool::new(false), found: Mutex::default() }
     }

@@ -12,9 +12,9 @@ use kafkacomp_core::record::{Batches, Record, RecordBatch, RecordBlock, RecordRe
 use crate::batch_fields::{BatchFields, EntryFields};
 use crate::binary_type::BinaryType;
 use crate::chunk::Chunk;
+use crate::chunk_offsets::ChunkOffsets;
 use crate::columns::{ColumnBuilder, ColumnError};
 use crate::context::Context;
-use crate::course::Course;
 use crate::options::{OnError, ScanOptions};
 use crate::pool::BufferPool;
 use crate::record_filter::RecordFilter;
@@ -106,17 +106,23 @@ impl Worker {
 
     fn batches(&mut self, chunk: &Chunk, data: &[u8], sink: Sink<'_>) -> Result<(), ScanError> {
         let filter = RecordFilter::new(&self.options, &chunk.context);
-        let mut course = Course::new(chunk, data, self.options.max_output_size, Arc::clone(&self.report));
+        let mut chunk_offsets = ChunkOffsets::new(chunk, data, self.options.max_output_size, Arc::clone(&self.report));
         let takes_singles = self.takes_singles(&filter, &chunk.context);
         let mut batches = Batches::new(data, chunk.position);
         while let Some(next) = batches.next() {
             let batch = next.map_err(|error| failed(&chunk.context, error))?;
-            if !course.takes(&batch) {
+            if !chunk_offsets.takes(&batch) {
                 continue;
             }
-            match self.batch(&batch, &chunk.context, &filter, &mut course, sink) {
+            match self.batch(&batch, &chunk.context, &filter, &mut chunk_offsets, sink) {
                 Err(BatchError::Content(error)) => {
-                    self.skip(batch.position(), batch.size_in_bytes(), &chunk.context, error, course.offsets(&batch))?;
+                    self.skip(
+                        batch.position(),
+                        batch.size_in_bytes(),
+                        &chunk.context,
+                        error,
+                        chunk_offsets.offsets_of(&batch),
+                    )?;
                 }
                 Err(BatchError::Misplaced(error)) => {
                     let error = ScanError::record(&chunk.context.place.segment, error);
@@ -124,19 +130,24 @@ impl Worker {
                         return Err(error);
                     }
                     let length = batch.size_in_bytes() as u64;
-                    course.lose(SkippedRange::of(&chunk.context.place.segment, batch.position(), length, &error));
+                    chunk_offsets.lose(SkippedRange::of(
+                        &chunk.context.place.segment,
+                        batch.position(),
+                        length,
+                        &error,
+                    ));
                     continue;
                 }
                 Err(BatchError::Scan(error)) => return Err(error),
                 Ok(()) if self.has_enough() => self.flush(sink)?,
                 Ok(()) => {}
             }
-            course.passed(&batch);
+            chunk_offsets.passed(&batch);
             if takes_singles && SingleRecords::may_follow(&batch) {
-                self.take_singles(&mut batches, data, &chunk.context, &mut course, sink)?;
+                self.take_singles(&mut batches, data, &chunk.context, &mut chunk_offsets, sink)?;
             }
         }
-        course.finish();
+        chunk_offsets.finish();
         Ok(())
     }
 
@@ -247,7 +258,7 @@ impl Worker {
         batch: &RecordBatch<'_>,
         context: &Context,
         filter: &RecordFilter,
-        course: &mut Course<'_>,
+        chunk_offsets: &mut ChunkOffsets<'_>,
         sink: Sink<'_>,
     ) -> Result<(), BatchError> {
         if self.options.worker_verifies() {
@@ -260,13 +271,13 @@ impl Worker {
             return Ok(());
         }
         if let Some(visible) = context.visible
-            && (batch.last_offset() > visible.1 || course.least(batch).is_none_or(|least| least < visible.0))
+            && (batch.last_offset() > visible.1 || chunk_offsets.least(batch).is_none_or(|least| least < visible.0))
             && !self.count_invisible(batch, filter, visible)?
         {
             return Ok(());
         }
         let bounded;
-        let filter = match course.start() {
+        let filter = match chunk_offsets.start() {
             Some(start) => {
                 bounded = filter.starting_at(start);
                 &bounded
@@ -282,7 +293,7 @@ impl Worker {
         }
         let plain = self.reader.plain_records(batch);
         if self.views {
-            let Some(records) = plain else { return self.batch_of_views(batch, context, filter, course, sink) };
+            let Some(records) = plain else { return self.batch_of_views(batch, context, filter, chunk_offsets, sink) };
             self.builder.begin_chunk_values();
             let mut rows =
                 Rows::new(&mut self.builder, &mut self.seen, (&self.options, &self.report), batch, context, filter);
@@ -296,7 +307,7 @@ impl Worker {
             return rows.take_v2(records, &mut self.block, sink);
         }
         let records = self.reader.records(batch).map_err(BatchError::record)?;
-        rows.take_records(records, batch, course, &mut self.block, sink)
+        rows.take_records(records, batch, chunk_offsets, &mut self.block, sink)
     }
 
     /// Appends the only record of an uncompressed batch, if it fits.
@@ -326,7 +337,7 @@ impl Worker {
         batch: &RecordBatch<'_>,
         context: &Context,
         filter: &RecordFilter,
-        course: &mut Course<'_>,
+        chunk_offsets: &mut ChunkOffsets<'_>,
         sink: Sink<'_>,
     ) -> Result<(), BatchError> {
         let rows = self.builder.rows();
@@ -336,13 +347,13 @@ impl Worker {
             self.make_storage().map_err(|error| BatchError::Scan(ColumnError::from(error).into()))?;
         }
         let taken = if is_compressed {
-            self.compressed_batch_of_views(batch, context, filter, course, sink)
+            self.compressed_batch_of_views(batch, context, filter, chunk_offsets, sink)
         } else {
             self.builder.begin_chunk_values();
             let records = self.reader.records(batch).map_err(BatchError::record);
             let mut rows =
                 Rows::new(&mut self.builder, &mut self.seen, (&self.options, &self.report), batch, context, filter);
-            records.and_then(|records| rows.take_records(records, batch, course, &mut self.block, sink))
+            records.and_then(|records| rows.take_records(records, batch, chunk_offsets, &mut self.block, sink))
         };
         self.builder.end_values();
         if self.builder.rows() == rows {
@@ -362,7 +373,7 @@ impl Worker {
         batch: &RecordBatch<'_>,
         context: &Context,
         filter: &RecordFilter,
-        course: &mut Course<'_>,
+        chunk_offsets: &mut ChunkOffsets<'_>,
         sink: Sink<'_>,
     ) -> Result<(), BatchError> {
         let offset = self.reader.retained().saturating_add(self.reader.payload().len());
@@ -385,7 +396,7 @@ impl Worker {
         };
         let mut rows =
             Rows::new(&mut self.builder, &mut self.seen, (&self.options, &self.report), batch, context, filter);
-        let taken = rows.take_records(records, batch, course, &mut self.block, sink);
+        let taken = rows.take_records(records, batch, chunk_offsets, &mut self.block, sink);
         self.is_shared = shared.is_some();
         taken
     }

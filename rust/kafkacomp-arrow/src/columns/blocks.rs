@@ -82,7 +82,7 @@ impl ColumnBuilder {
         self.row_bytes
     }
 
-    /// Appends what is not a number of each record.
+    /// Appends the columns of the records that are not numbers.
     fn push_others(
         &mut self,
         (keys, values): (&Spans, &Spans),

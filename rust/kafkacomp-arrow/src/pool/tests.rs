@@ -1,4 +1,4 @@
-//! What the pool keeps, and that no buffer is given to two.
+//! The pool keeps a bounded number of buffers, and lends none to two users at once.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -7,7 +7,7 @@ use std::thread;
 
 use super::*;
 
-/// Numbers that look random, the same in each run.
+/// Pseudorandom numbers, the same in each run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -28,7 +28,7 @@ fn what_is_kept_is_bounded() {
     let mut numbers = Numbers(1);
     let mut most = 0;
     for _ in 0..300 {
-        // Most buffers have the size of an Arrow batch, some the largest one, and some are not for the pool.
+        // Most buffers have the size of those of an Arrow batch, some the largest that is pooled, and some a larger one.
         let bytes = match numbers.below(8) {
             0 => MAX_POOLED_BUFFER - numbers.below(1 << 20),
             1 => MAX_POOLED_BUFFER + 1 + numbers.below(1 << 20),

@@ -3,8 +3,8 @@
 use kafkacomp_core::record::{Batches, SinglesBounds};
 
 use super::Worker;
+use crate::chunk_offsets::ChunkOffsets;
 use crate::context::Context;
-use crate::course::Course;
 use crate::record_filter::RecordFilter;
 use crate::report::ScanError;
 use crate::rows::Sink;
@@ -25,10 +25,10 @@ impl Worker {
         batches: &mut Batches<'c>,
         data: &'c [u8],
         context: &Context,
-        course: &mut Course<'_>,
+        chunk_offsets: &mut ChunkOffsets<'_>,
         sink: Sink<'_>,
     ) -> Result<(), ScanError> {
-        while let Some(until) = course.calm_until() {
+        while let Some(until) = chunk_offsets.in_sequence_until() {
             let before = batches.clone();
             let most = self.options.batch_size.saturating_sub(self.builder.rows()).min(MOST_SINGLES);
             let room = self.options.batch_bytes.saturating_sub(self.builder.bytes());
@@ -52,7 +52,7 @@ impl Worker {
                 return Ok(());
             }
             self.seen.batches += self.singles.len() as u64;
-            course.passed(&last);
+            chunk_offsets.passed(&last);
             if self.has_enough() {
                 self.flush(sink)?;
             }

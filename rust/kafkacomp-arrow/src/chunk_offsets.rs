@@ -18,7 +18,7 @@ use crate::report::{ScanReport, SkippedRange};
 pub struct Misplaced(pub ContentError);
 
 /// Follows the batches of a chunk.
-pub struct Course<'c> {
+pub struct ChunkOffsets<'c> {
     chunk: &'c Chunk,
     /// The bytes of the chunk.
     data: &'c [u8],
@@ -38,7 +38,7 @@ pub struct Course<'c> {
     losses: Vec<SkippedRange>,
 }
 
-impl<'c> Course<'c> {
+impl<'c> ChunkOffsets<'c> {
     /// Begins at the start of `chunk`, whose bytes are `data`.
     pub fn new(chunk: &'c Chunk, data: &'c [u8], max_output_size: usize, report: Arc<Mutex<ScanReport>>) -> Self {
         let notes = chunk.notes.iter();
@@ -66,7 +66,7 @@ impl<'c> Course<'c> {
 
     /// The position of the next batch that needs more than its header; `None` if the next batch does.
     #[inline]
-    pub fn calm_until(&self) -> Option<u64> {
+    pub fn in_sequence_until(&self) -> Option<u64> {
         (self.start.is_none() && self.losses.is_empty()).then_some(self.next)
     }
 
@@ -99,7 +99,7 @@ impl<'c> Course<'c> {
     }
 
     /// The offsets of a batch, with an exclusive end, if its surroundings determine them.
-    pub fn offsets(&self, batch: &RecordBatch<'_>) -> Option<(i64, i64)> {
+    pub fn offsets_of(&self, batch: &RecordBatch<'_>) -> Option<(i64, i64)> {
         let first = self.least(batch).filter(|_| self.chunk.ordered)?;
         Some((first.max(self.expected.unwrap_or(first)), batch.last_offset().saturating_add(1)))
     }
