@@ -1,6 +1,6 @@
-//! CRC-32C: the sums of short data, which the core computes itself, are those of the library that computes the others.
+//! CRC-32C: the core's own function for short data returns what the library returns that it uses for all other data.
 //!
-//! Input: the data, of which every end is summed, so that all alignments and lengths occur.
+//! Input: the data. The checksum of each of its suffixes is computed, so that all alignments and lengths occur.
 
 #![no_main]
 

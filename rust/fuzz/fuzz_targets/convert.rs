@@ -1,5 +1,5 @@
-//! Any bytes as a record set that is converted to every magic, down and up, and as a message set of Kafka 0.7 that is
-//! carried over; what comes out must be sound.
+//! Any bytes as a record set that is converted down and up to every magic, and as a message set of Kafka 0.7 that is migrated.
+//! The resulting batches must be valid.
 
 #![no_main]
 
@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 
 const LIMIT: usize = 1 << 20;
 const BATCH_BYTES: i32 = 1 << 14;
-/// A message of 0.7 takes ten bytes at least, and 34 in a later format.
+/// The most by which data grows: a message takes at least 10 bytes in Kafka 0.7, and 34 in magic 1.
 const GROWTH: usize = 4;
 
 fuzz_target!(|data: &[u8]| {
@@ -24,12 +24,12 @@ fuzz_target!(|data: &[u8]| {
                 assert!(!upgrade || batch.magic() == to_magic || to_magic == 0);
             }
         }
-        carry_over(data, to_magic);
+        migrate(data, to_magic);
     }
 });
 
-/// A set that is carried over keeps its payloads, at offsets without gaps, to which its positions lead.
-fn carry_over(data: &[u8], to_magic: i8) {
+/// A set that is migrated keeps its payloads. Their offsets have no gaps, and each old position leads to its message.
+fn migrate(data: &[u8], to_magic: i8) {
     let Ok((batches, mapped)) = Migrator::new(to_magic, 0, BATCH_BYTES, LIMIT).set(data, 0) else { return };
     let (mut reader, mut payloads, mut leads) = (MessageSetReader::new(LIMIT), Vec::new(), Vec::new());
     let mut entries = Entries::new(data);

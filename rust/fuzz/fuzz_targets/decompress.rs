@@ -1,6 +1,6 @@
-//! Every codec on any bytes, as a record set of any magic: an answer within the cap, the same one twice.
+//! Any bytes as the compressed records of every codec and magic: the result is within the limit, and the same if repeated.
 //!
-//! Input: one byte that picks codec and magic, then the compressed data.
+//! Input: one byte that selects codec and magic, then the compressed data.
 
 #![no_main]
 
@@ -21,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
     let first = decompress(compression_type, options, data, &mut out);
     assert!(out.len() <= LIMIT);
     let content = out.as_slice().to_vec();
-    // Kept contexts must not remember the frame before, not even a corrupt one.
+    // A reused context must not depend on the frame before, not even on a corrupt one.
     out.reset(LIMIT);
     let second = decompress(compression_type, options, data, &mut out);
     assert_eq!(first.is_ok(), second.is_ok());

@@ -1,4 +1,4 @@
-//! Any bytes as each of the files next to a segment: parsed or refused, and every entry read.
+//! Any bytes as each of the index and checkpoint files: they are parsed or refused, and every entry is read.
 
 #![no_main]
 

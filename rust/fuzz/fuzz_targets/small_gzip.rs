@@ -1,8 +1,8 @@
-//! The decoder of small gzip members compared with the libraries that it replaces, without the CRC, which would hide a wrong
-//! byte: what it accepts, they accept with the same bytes.
+//! The decoder of small gzip members compared with the libraries that it replaces: they accept what it accepts, with the same
+//! content. The CRC is not verified, because then a wrong byte would only lead to an error.
 //!
-//! Input: a byte that picks where the deflate stream comes from; two for the size of its content, or for where it is
-//! corrupted and how; then the stream, or what is compressed to one.
+//! Input: a byte that selects the origin of the deflate stream; two bytes for the size of its content, or for the position and
+//! value of a corruption; then the stream, or the content from which it is compressed.
 
 #![no_main]
 
@@ -11,7 +11,7 @@ use kafkacomp_core::compress::gzip::SmallInflate;
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
 use libfuzzer_sys::fuzz_target;
 
-/// A little more than the decoder is used for.
+/// Slightly more than the largest content for which the decoder is used.
 const LARGEST: usize = 1100;
 
 fn deflated(plain: &[u8], level: u8) -> Vec<u8> {
@@ -42,7 +42,7 @@ fuzz_target!(|input: &[u8]| {
     assert_eq!(Decompressor::new().deflate_decompress(&data, &mut theirs), Ok(size));
     assert_eq!(ours, theirs);
     let mut zlib = Decompress::new(false);
-    // One byte more, so that zlib sees the end of a stream that fills the room.
+    // One byte more, so that zlib reads the end of a stream whose content fills the buffer.
     let mut theirs = vec![0; size + 1];
     assert_eq!(zlib.decompress(&data, &mut theirs, FlushDecompress::Finish).ok(), Some(Status::StreamEnd));
     assert_eq!((zlib.total_in(), zlib.total_out()), (taken as u64, size as u64));

@@ -1,4 +1,4 @@
-//! Raw snappy blocks: any bytes are read, or refused, as another reader does it.
+//! Any bytes as a raw snappy block: accepted or refused as by the crate `snap`, with the same content.
 //!
 //! Input: the block.
 

@@ -1,7 +1,7 @@
-//! Streams on any bytes, in pieces: what is compressed comes back, and what the one-shots read or refuse, the
-//! stream of frames reads or refuses, within the cap.
+//! Streams in pieces: compressed data decompresses to the same bytes, and `MultiFrameDecoder` accepts and refuses any bytes as
+//! the one-shot function does, within the limit.
 //!
-//! Input: a byte that picks codec and level, one for the pieces' size, then the data.
+//! Input: a byte that selects codec and level, one for the size of the pieces, then the data.
 
 #![no_main]
 
@@ -49,8 +49,8 @@ fuzz_target!(|data: &[u8]| {
     let piece = usize::from(*piece).pow(2) + 1;
     for strictness in [Strictness::Specification, Strictness::Kafka] {
         let (whole, pieces) = (one_shot(codec, strictness, data), streamed(codec, strictness, data, piece));
-        // The JDK ignores a few bytes after a member, by where its reads of the input end: a stream cannot know that
-        // the data end there, and reads them.
+        // How many bytes after a member the JDK ignores depends on where its reads of the input end. A stream does not know
+        // where the data ends, and reads them.
         if strictness == Strictness::Kafka && codec == CompressionType::Gzip && whole != pieces {
             let kept = one_shot(codec, strictness, data).or_else(|| streamed(codec, strictness, data, piece));
             assert!(kept.is_none_or(|_| data.windows(2).filter(|bytes| *bytes == GZIP_MAGIC).count() > 1));

@@ -1,5 +1,5 @@
-//! The validator is the door: no record set may make it panic or take more than the cap, whatever the topic's
-//! settings and whatever the broker's version.
+//! Any bytes as the record set of a produce request: with any topic settings and broker version, the validator neither panics
+//! nor exceeds the output limit.
 
 #![no_main]
 

@@ -1,9 +1,10 @@
-//! Scans of segments compared with what bounds them, on the same bytes and in turn: `limit` verifies the checksum of each batch and
-//! decompresses it with the codec's library into the same memory, `limit_copy` copies the decompressed bytes once more, and
-//! `limit_kept` decompresses into as much memory as a scan that hands its batches out; `views` and `binary` are scans of all
-//! default columns; `processes` are two processes with a scan of one thread each at the same time.
-//! Prints a line of JSON for each segment: ns a record, the median of all rounds and the fastest pass, and the medians of the ratios of
-//! each round. On a machine with other load only the fastest passes say something.
+//! Scans of segments compared with their lower bounds, alternately on the same bytes. `limit` verifies the checksum of each
+//! batch and decompresses it with the codec's library into the same memory; `limit_copy` also copies the decompressed bytes;
+//! `limit_kept` decompresses into as much memory as a scan whose consumer has some batches. `views` and `binary` are scans of
+//! all default columns,
+//! `processes` two processes that scan with one thread each at the same time.
+//! Prints a line of JSON for each segment: ns a record, by the median of all rounds and by the fastest pass, and the medians of
+//! the ratios of all rounds. On a machine with other load, only the fastest passes are meaningful.
 //!
 //! `cargo bench -p kafkacomp-arrow --bench limits -- ROUNDS REPEAT SEGMENT...`; a segment is read `REPEAT` times in a row.
 
@@ -20,18 +21,18 @@ use kafkacomp_arrow::{BinaryType, Partition, Scan, ScanOptions};
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::record::Batches;
 
-/// How long a side works before it is the turn of another.
+/// How long each side works before the next one.
 const TURN: Duration = Duration::from_millis(200);
-/// More than any batch of the segments has.
+/// More bytes than any batch of the segments contains.
 const ROOM: usize = 4 << 20;
-/// Where the checksummed bytes of a batch begin, and its records.
+/// The positions in a batch from which on the checksum covers it, and of its records.
 const ATTRIBUTES: usize = 21;
 const RECORDS: usize = 61;
-/// How much content a scan with views hands out at once.
+/// The bytes of content in an Arrow batch of a scan with views.
 const HANDED_OUT: usize = 1 << 20;
-/// How many times as much it writes to in turn: one part is being filled, one is in the queue and the consumer has one.
+/// The number of such buffers that a scan uses in turn: one is being filled, one is in the queue, and the consumer has one.
 const PARTS: usize = 3;
-/// The first argument of a process that works when a line comes.
+/// The first argument of a process that makes a pass for each line of its standard input.
 const SCANNER: &str = "--scanner";
 
 fn main() {
@@ -65,16 +66,16 @@ fn scan(data: &Arc<Vec<u8>>, binary_type: BinaryType, threads: usize) -> usize {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Besides {
     Nothing,
-    /// What came out is copied.
+    /// The content is copied.
     Copy,
-    /// What came out stays as long as it does in a scan.
+    /// The content is kept as long as in a scan.
     Keep,
 }
 
 const LIMITS: [(&str, Besides); 3] =
     [("limit", Besides::Nothing), ("limit_copy", Besides::Copy), ("limit_kept", Besides::Keep)];
 
-/// Verifies and decompresses every batch; returns the bytes.
+/// Verifies and decompresses every batch; returns the number of bytes of content.
 fn limit(data: &[u8], codec: &mut Codec, besides: Besides) -> usize {
     let (mut bytes, mut copy) = (0, vec![0; if besides == Besides::Copy { ROOM } else { 0 }]);
     for batch in Batches::new(data, 0) {
@@ -92,11 +93,11 @@ fn limit(data: &[u8], codec: &mut Codec, besides: Besides) -> usize {
     bytes
 }
 
-/// The codec of a segment as its library has it.
+/// The decoder of the library for the codec of a segment.
 struct Codec {
     kind: CompressionType,
     room: Vec<u8>,
-    /// The part of `room` that is filled, and how far.
+    /// The part of `room` that is being filled, and the number of its bytes that are.
     part: usize,
     filled: usize,
     zstd: zstd::zstd_safe::DCtx<'static>,
@@ -159,7 +160,7 @@ fn snappy(stream: &[u8], room: &mut [u8]) -> usize {
     size
 }
 
-/// A process that scans when it is asked to.
+/// A process that scans on request.
 struct Scanner {
     process: Child,
     ask: ChildStdin,
@@ -196,7 +197,7 @@ impl Drop for Scanner {
     }
 }
 
-/// A pass of a side with one process over the data, which have this many records; by the name of the side.
+/// A pass over the data, which contains this many records, by the name of a side with one process.
 fn pass<'d>(side: &str, data: &'d Arc<Vec<u8>>, records: usize) -> Box<dyn FnMut() + 'd> {
     if let Some((_, besides)) = LIMITS.into_iter().find(|(name, _)| *name == side) {
         let mut codec = Codec::of(data);
@@ -208,7 +209,7 @@ fn pass<'d>(side: &str, data: &'d Arc<Vec<u8>>, records: usize) -> Box<dyn FnMut
     Box::new(move || assert_eq!(scan(data, binary_type, threads), records))
 }
 
-/// Makes a pass of the side when a line comes, and answers with the number of records.
+/// Makes a pass of the side for each line of the standard input, and writes the number of records.
 fn pass_when_asked(side: &str, repeat: &str, path: &str) {
     let data = load(repeat, path);
     let records = scan(&data, BinaryType::Binary, 1);
@@ -221,7 +222,7 @@ fn pass_when_asked(side: &str, repeat: &str, path: &str) {
     }
 }
 
-/// One side and the seconds of its passes by round.
+/// A side, and the seconds of its passes by round.
 struct Side<'s> {
     name: String,
     pass: Box<dyn FnMut() + 's>,

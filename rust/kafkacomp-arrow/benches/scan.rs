@@ -19,7 +19,7 @@ mod settings;
 mod common;
 
 const RECORDS: usize = 60_000;
-/// Name and records per batch, at about 265 bytes a record.
+/// Name and number of records of the batches; a record has about 265 bytes.
 const BATCHES: [(&str, usize); 5] = [("1", 1), ("10", 10), ("16k", 62), ("100k", 386), ("1m", 3950)];
 
 fn row(index: usize) -> String {

@@ -1,4 +1,4 @@
-//! Columns into batches, and back by a reader.
+//! Batches built from columns have the rows of the columns.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test")]
 
 use std::sync::Arc;

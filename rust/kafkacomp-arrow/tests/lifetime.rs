@@ -17,14 +17,14 @@ use kafkacomp_core::log::{OpenSegment, ReadAt, SideFile};
 mod common;
 use common::batch;
 
-/// What a source does instead of a read.
+/// How a source fails.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
     PanicInOpen,
     PanicInRead(usize),
-    /// The bytes are in memory, and looking at them panics: that happens in a worker, not in the planner.
+    /// The bytes are in memory, and accessing them panics: in a worker, not in the planner.
     PanicInSlice(usize),
-    /// This read waits until [`GATE`] is free.
+    /// This read blocks until [`GATE`] is unlocked.
     Stall(usize),
     OneByteAtATime,
 }
@@ -120,7 +120,7 @@ fn a_panic_anywhere_is_an_error_that_names_the_segment() {
                     Some(Err(ScanError::Panicked { segment, message })) => {
                         assert_eq!((&**segment, message.as_str()), ("the-segment", "injected"), "{name}");
                     }
-                    // The bytes were not looked at as often.
+                    // The bytes were accessed fewer times.
                     Some(Ok(_)) => assert_eq!(rows, 2000, "{name}"),
                     other => panic!("{name}: {other:?}"),
                 }
@@ -169,7 +169,7 @@ fn a_file_that_ends_within_a_batch_is_an_error() {
     }
 }
 
-/// A read that does not return keeps neither the consumer nor whoever closes the scan.
+/// A read that does not return blocks neither the consumer nor the thread that closes the scan.
 #[test]
 fn closing_stops_whoever_waits() {
     let data = data(200);

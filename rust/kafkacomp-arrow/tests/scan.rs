@@ -1,4 +1,4 @@
-//! Scans over record sets made here: order, bounds, batch limits, corruption, threads.
+//! Scans over generated record sets: order, bounds, batch limits, corruption, threads.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 
@@ -93,7 +93,7 @@ fn a_scan_that_is_dropped_ends_its_threads() {
 #[test]
 fn corruption_comes_after_the_rows_before_it() {
     let mut data = log(10, 10, 100);
-    // Behind the offset of the sixth batch, which its checksum does not cover.
+    // After the base offset of the sixth batch, which its checksum does not cover.
     let middle = data.len() / 2 + 70;
     *data.get_mut(middle).unwrap() ^= 1;
     for threads in [1, 3] {
@@ -119,7 +119,7 @@ fn corruption_comes_after_the_rows_before_it() {
 fn a_corrupt_length_costs_only_its_own_batch() {
     let mut data = log(10, 10, 100);
     let size = data.len() / 10;
-    // The third batch claims to be 300 bytes longer than it is.
+    // The third batch declares 300 bytes more than it has.
     let at = size * 2 + 8;
     let length = i32::from_be_bytes(data.get(at..at + 4).unwrap().try_into().unwrap()) + 300;
     data.get_mut(at..at + 4).unwrap().copy_from_slice(&length.to_be_bytes());
@@ -147,7 +147,7 @@ fn a_committed_reader_stops_at_an_open_transaction() {
     const CONTROL: i16 = 0x30;
     let marker = |offset, kind: i16| {
         let mut marker = batch(offset, &[b""], CONTROL, 7);
-        // The record's key is the marker: rewrite the batch with a key in place of the empty value.
+        // The key of a control record determines its type: rewrite the batch with a key and no value.
         let mut body = vec![0, 0, 0, 8, 0, 0, 0, kind as u8];
         varint(&mut body, 6);
         body.extend_from_slice(&[0, 0, 0, 0, 0, 0]);
@@ -201,7 +201,7 @@ fn a_corrupt_last_batch_before_the_end_offset_is_reported() {
     assert_eq!(report.lock().unwrap().skipped.len(), 1);
 }
 
-/// A batch whose records have keys, values and headers or not, as `kinds` says bit by bit.
+/// A batch with a record for each of `kinds`, whose bits determine whether it has a key, a value and headers.
 fn mixed(base_offset: i64, kinds: &[u8], attributes: i16) -> Vec<u8> {
     let mut records = Vec::new();
     let bytes = |body: &mut Vec<u8>, length: i64| {
@@ -249,7 +249,7 @@ fn blocks_of_records_make_the_columns_that_single_records_make() {
     let all = ScanOptions { columns: Column::ALL.to_vec(), batch_size: 1000, ..ScanOptions::default() };
     let size = data.len() as u64;
     let table = |bounded: bool| {
-        // A bound has every record looked at by itself.
+        // With a bound, records are checked one by one.
         let start_offset = bounded.then_some(0);
         let scan = Scan::new(vec![Partition { start_offset, ..partition(data.clone()) }], all.clone(), size);
         scan.map(|batch| batch.expect("no corruption")).collect::<Vec<_>>()

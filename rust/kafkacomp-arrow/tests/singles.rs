@@ -1,4 +1,4 @@
-//! Batches of one record, which are appended several at a time, make the columns that they make one by one.
+//! Batches of one record that are appended several at a time result in the same columns as one by one.
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
@@ -11,8 +11,8 @@ use kafkacomp_arrow::{BinaryType, OnError, Partition, Scan, ScanOptions};
 mod common;
 use common::batch;
 
-/// Batches of one record with some of three, of control batches, with LogAppendTime, and with offsets that are missing or
-/// repeated.
+/// Batches of one record, and among them some of three records, control batches, batches with LogAppendTime, and missing and
+/// repeated offsets.
 fn log(records: usize) -> Vec<u8> {
     let (mut data, mut offset) = (Vec::new(), 0_i64);
     for index in 0..records {
@@ -38,7 +38,7 @@ fn log(records: usize) -> Vec<u8> {
 /// The rows of a scan, each as a batch, with the error that ended it, and its report without the sizes of what was read.
 fn scanned(data: &[u8], options: &ScanOptions, bounded: bool) -> (Vec<RecordBatch>, Option<String>, String) {
     let segments = vec![MemorySegment(Arc::new(data.to_vec())).whole("log")];
-    // A bound has every record looked at by itself.
+    // With a bound, records are checked one by one.
     let start_offset = bounded.then_some(0);
     let partition =
         Partition { topic: Some(Arc::from("t")), partition: Some(0), start_offset, segments, ..Partition::default() };

@@ -1,7 +1,8 @@
-//! Building batches and reading them back, over the axes of Kafka's own benchmarks: batch size x magic x message size x
-//! content x codec. Builders, readers and contexts are kept, as a long-lived user keeps them. Reported per record.
+//! Building and reading batches, with the parameters of Kafka's own benchmarks: batch size, magic, message size, content and
+//! codec. Builders, readers and contexts are reused, as in a long-running program. Reported per record.
 //!
-//! One name is `build/zstd/magic 2/16384/265/json`: bytes of a batch before compression, bytes of a message.
+//! The numbers in a name such as `build/zstd/magic 2/16384/265/json` are the bytes of a batch before compression and those of a
+//! message.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark; criterion's macros make public functions")]
 
@@ -15,7 +16,7 @@ use std::time::Duration;
 mod payload;
 mod settings;
 
-/// One record a batch, the producer's default, and large.
+/// Batches of one record, of the producer's default `batch.size`, and large ones.
 const BATCH_SIZES: [usize; 3] = [0, 16 << 10, 1 << 20];
 const MESSAGE_SIZES: [usize; 2] = [100, 1000];
 const TIMESTAMP: i64 = 1_700_000_000_000;
@@ -34,7 +35,7 @@ fn axes() -> Vec<Axis> {
     for codec in CompressionType::ALL {
         for magic in 0..=2 {
             if codec == CompressionType::Zstd && magic < 2 {
-                continue; // KIP-110 has it for magic 2 alone
+                continue; // KIP-110: zstd requires magic 2
             }
             for batch in BATCH_SIZES {
                 for message in MESSAGE_SIZES {
@@ -109,7 +110,7 @@ fn batches(criterion: &mut Criterion) {
 
 criterion_group! {
     name = benches;
-    // Some 300 points.
+    // There are about 300 benchmarks.
     config = settings::settings(Duration::from_millis(100), Duration::from_millis(400));
     targets = batches
 }

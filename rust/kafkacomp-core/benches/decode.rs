@@ -1,5 +1,5 @@
-//! Decoding of flight-like JSON, ours and the bare codec on the same compressed bytes and a buffer of the
-//! right size: what the framing, the caps and the checks cost.
+//! Decoding of flight-like JSON, compared with the codec's library on the same compressed bytes and with a buffer of the right
+//! size: the cost of framing, limits and checks.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark; criterion's macros make public functions")]
 
@@ -16,12 +16,12 @@ mod settings;
 
 use payload::json;
 
-/// One record, the largest that gzip's decoder of small members takes, Kafka's batch.size, and larger ones.
+/// One record, the largest content of the decoder of small gzip members, Kafka's `batch.size`, and larger ones.
 const SIZES: [usize; 5] = [265, 1 << 10, 16 << 10, 100 << 10, 1 << 20];
 const LZ4_BLOCK: usize = 64 << 10;
 const SNAPPY_BLOCK: usize = 32 << 10;
 
-/// The blocks of a frame or stream: (compressed, size).
+/// The blocks of a frame or stream: the compressed bytes, and the size of the content.
 type Blocks = Vec<(Vec<u8>, usize)>;
 
 fn lz4(plain: &[u8]) -> (Vec<u8>, Blocks) {
@@ -61,7 +61,7 @@ fn gzip(plain: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Without content size, as the Java producer writes.
+/// A frame without a content size, as the Java producer writes it.
 fn zstd(plain: &[u8]) -> Vec<u8> {
     let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
     encoder.include_contentsize(false).unwrap();

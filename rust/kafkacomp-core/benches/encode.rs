@@ -1,5 +1,5 @@
-//! Encoding of flight-like JSON, ours and the bare codec with a kept context and a buffer that is large enough:
-//! what the framing costs.
+//! Encoding of flight-like JSON, compared with the codec's library with a reused context and a buffer that is large enough: the
+//! cost of framing.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark; criterion's macros make public functions")]
 
@@ -15,7 +15,7 @@ use payload::json;
 use std::hint::black_box;
 use std::time::Duration;
 
-/// One record, Kafka's batch.size, and larger ones.
+/// One record, Kafka's `batch.size`, and larger ones.
 const SIZES: [usize; 4] = [265, 16 << 10, 100 << 10, 1 << 20];
 const CHECKSUM: HeaderChecksum = HeaderChecksum::FrameDescriptor;
 const LZ4_BLOCK: usize = 64 << 10;

@@ -1,5 +1,5 @@
-//! The search for an intact batch in files that have none, or few, by kind of corruption. The aim is 5 ns a byte or less,
-//! 0.2 GB/s.
+//! The search for an intact batch in files that contain none or few, by kind of corruption. The aim is at most 5 ns a byte
+//! (0.2 GB/s).
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark; criterion's macros make public functions")]
 
@@ -17,7 +17,7 @@ mod settings;
 
 const SIZE: usize = 33 << 20;
 
-/// A batch without records, with `wrong` added to its checksum; its size is that of `length` bytes.
+/// The header of a batch of `length` bytes, with `wrong` added to its checksum.
 fn batch(length: usize, wrong: u32) -> Vec<u8> {
     let mut data = vec![0; 61];
     data[8..12].copy_from_slice(&(length as i32 - 12).to_be_bytes());
@@ -27,12 +27,12 @@ fn batch(length: usize, wrong: u32) -> Vec<u8> {
     data
 }
 
-/// The unit again and again.
+/// The unit, repeated up to `SIZE` bytes.
 fn repeated(unit: &[u8]) -> Vec<u8> {
     unit.iter().copied().cycle().take(SIZE).collect()
 }
 
-/// Headers of batches that could all reach to the file's end, at every `distance` bytes.
+/// A batch header every `distance` bytes, each with a size up to the end of the file.
 fn to_the_end(distance: usize) -> Vec<u8> {
     let mut data = vec![0; SIZE];
     for at in (0..SIZE - 100).step_by(distance) {

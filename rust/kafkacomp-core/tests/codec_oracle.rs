@@ -1,4 +1,4 @@
-//! What Kafka's own `Lz4BlockInputStream` makes of frames, and what its old writers made.
+//! LZ4 frames compared with what Kafka's `Lz4BlockInputStream` reads of them, and frames of Kafka's old writers.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test")]
 
@@ -15,8 +15,8 @@ use std::io::Read;
 const FRAME_DESCRIPTOR: HeaderChecksumCheck = HeaderChecksumCheck::Require(HeaderChecksum::FrameDescriptor);
 const WITH_MAGIC: HeaderChecksumCheck = HeaderChecksumCheck::Require(HeaderChecksum::WithMagic);
 
-/// What makes a frame one that we mean to read otherwise than Java.
-const INTENDED: [&str; 3] = ["linked", "second frame", "skippable before"];
+/// Kinds of frames that are read differently from Java on purpose.
+const DIFFERENT: [&str; 3] = ["linked", "second frame", "skippable before"];
 
 #[test]
 fn frames_of_the_oracle() {
@@ -33,9 +33,9 @@ fn frames_of_the_oracle() {
         let what = case["what"].to_string();
         for (rule, magic) in [("strict", 2), ("ignore", 0)] {
             let theirs = &case["out"][rule];
-            // A flipped bit can make the blocks linked too.
+            // A flipped bit can also turn the blocks into linked ones.
             let linked = theirs["err"]["m"] == "Dependent block stream is unsupported";
-            let intended = linked || INTENDED.iter().any(|word| what.contains(word));
+            let intended = linked || DIFFERENT.iter().any(|word| what.contains(word));
             let (verdict, content) = as_record_set(CompressionType::Lz4, magic, frame);
             let ok = theirs["ok"].as_bool().unwrap();
             let same = if ok {
@@ -52,7 +52,7 @@ fn frames_of_the_oracle() {
                     case["n"],
                     content.len()
                 );
-                // What differs on purpose goes beyond Kafka: it reads where Kafka fails, or reads on.
+                // The difference is that more is read: where Kafka fails, or after the point at which it stops.
                 assert!(verdict.is_ok() || !ok, "case {} {rule} {what}: {verdict:?}", case["n"]);
                 beyond.push(what.clone());
             }

@@ -1,5 +1,5 @@
-//! Round trips with other libraries' encoders, and what corruption may do: an error or the same data, never a
-//! panic, never a byte above the cap.
+//! Round trips with the encoders of other libraries. Corrupt data is an error or decodes to the same content; it never causes a
+//! panic or exceeds the output limit.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test")]
 
@@ -98,7 +98,7 @@ proptest! {
         both_read(CompressionType::Zstd, &data, &plain);
     }
 
-    /// Kept contexts are not confused by what they read before, broken data included.
+    /// A reused context decodes correctly whatever it has decoded before, also after corrupt data.
     #[test]
     fn kept_contexts(plain in plain(), flip in any::<prop::sample::Index>()) {
         let mut out = OutputBuffer::new(ROOMY);
@@ -155,7 +155,7 @@ fn every_prefix() {
         for length in 0..data.len() {
             let cut = &data[..length];
             if let Ok(content) = strict(codec, cut, ROOMY) {
-                // A cut between two whole frames, or between two snappy blocks, is whole.
+                // Data truncated between two frames, or between two snappy blocks, is valid.
                 assert!(plain.starts_with(&content) && content.len() < plain.len(), "{codec:?} {length}");
                 assert!(length > 15, "{codec:?} {length}");
             }
@@ -173,7 +173,7 @@ fn every_bit() {
             let mut flipped = data.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             if let Ok(content) = strict(codec, &flipped, CAP) {
-                // A frame's magic may turn into that of a skippable frame: then it is skipped, not decoded.
+                // If the magic number becomes that of a skippable frame, the frame is skipped and not decoded.
                 let skipped =
                     codec == CompressionType::Zstd && content.len() < plain.len() && plain.ends_with(&content);
                 assert!(!checked || skipped || content == plain, "{codec:?} bit {bit}");
@@ -217,7 +217,7 @@ fn bombs() {
         (CompressionType::Gzip, encode::gzip(&gigabyte[..100 << 20], 6, 0)),
         (CompressionType::Lz4, encode::lz4(&gigabyte[..100 << 20], Lz4 { block_size: BlockSize::Max4MB, ..LZ4_PLAIN })),
         (CompressionType::Snappy, encode::raw_snappy(&gigabyte[..100 << 20])),
-        // A raw block of six bytes that claims 2 GiB.
+        // A raw block of six bytes that declares 2 GiB.
         (CompressionType::Snappy, b"\xff\xff\xff\xff\x07\x00".to_vec()),
     ];
     drop(gigabyte);

@@ -1,4 +1,4 @@
-//! One rule of a format a line: what breaks it, what is said, and at which byte.
+//! The rules of the formats: for each, data that breaks it, and the error with its position.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
@@ -9,7 +9,7 @@ use common::{ROOMY, as_record_set, by_specification, one_shot};
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::compress::{CodecFault, lz4};
 
-/// `bytes` with `new` written at `at`.
+/// A copy of `bytes` with `new` at the position `at`.
 fn patched(bytes: &[u8], at: usize, new: &[u8]) -> Vec<u8> {
     let mut patched = bytes.to_vec();
     patched.splice(at..at + new.len(), new.iter().copied());
@@ -20,13 +20,13 @@ fn cat(parts: &[&[u8]]) -> Vec<u8> {
     parts.concat()
 }
 
-/// The frame with the header checksum that its descriptor asks for.
+/// A copy of the frame with the right header checksum.
 fn with_header_checksum(frame: &[u8]) -> Vec<u8> {
     let info = lz4::frame_info(frame).unwrap();
     patched(frame, info.position + info.header_length - 1, &[info.checksum_of_descriptor])
 }
 
-/// The fault that a reader reports for corrupt data; `None` if it reads them.
+/// The fault of corrupt data and its position; `None` if the data is accepted.
 type Verdict = Option<(CodecFault, u64)>;
 
 fn check(codec: CompressionType, data: &[u8], strict: &Verdict, record_set: &Verdict, plain: &[u8]) {
@@ -79,7 +79,7 @@ fn lz4_rules() {
     check(CompressionType::Lz4, &wrong_sum, &Some((sum, sized.len() as u64 - 4)), &None, &plain);
     let size = CodecFault::ContentSize { declared: 7, actual: plain.len() as u64 };
     check(CompressionType::Lz4, &wrong_size, &Some((size, 0)), &None, &plain);
-    // A further frame counts if it is whole; what is none is rubbish to a record set.
+    // In a record set, bytes after the first frame that are not a complete frame are ignored.
     check(
         CompressionType::Lz4,
         &cat(&[&frame, &frame[..20]]),
@@ -153,7 +153,7 @@ fn gzip_rules() {
     check(CompressionType::Gzip, &patched(&member, 3, &[0x20]), &reserved, &None, &plain);
     let trailing = Some((CodecFault::TrailingData { length: 4 }, length as u64 + 2));
     check(CompressionType::Gzip, &cat(&[&member, b"\0\0tail"]), &trailing, &None, &plain);
-    // Zero padding, and a member behind it: the specification's readers go on, Kafka's stops.
+    // Kafka's reader stops at zero padding; a reader by the specification continues with a member after it.
     check(CompressionType::Gzip, &cat(&[&member, &[0; 100]]), &None, &None, &plain);
     // The JDK looks for a further header only if 19 bytes or more follow.
     check(
@@ -184,13 +184,13 @@ fn zstd_rules() {
     both(&frame[..length - 1], CodecFault::Truncated, 9);
     both(&patched(&frame, 4, &[8]), CodecFault::ReservedBits { found: 8 }, 4);
     both(&cat(&[&frame[..4], &[1], &frame[5..6], &[77], &frame[6..]]), CodecFault::Dictionary { id: 77 }, 4);
-    // 128 MiB is the widest window, whatever the content.
+    // The largest window is 128 MiB, whatever the size of the content.
     check(CompressionType::Zstd, &patched(&frame, 5, &[17 << 3]), &None, &None, &plain);
     both(&patched(&frame, 5, &[18 << 3]), CodecFault::WindowSize { window: 1 << 28, max: (1 << 27) + 1 }, 0);
     both(&patched(&frame, 6, &[frame[6] | 6]), CodecFault::CorruptBlock, 6);
     both(&patched(&checked, checked.len() - 1, &[checked[checked.len() - 1] ^ 1]), CodecFault::ContentHash, 0);
     both(&cat(&[&frame, b"tail"]), CodecFault::TrailingData { length: 4 }, length);
-    // zstd-jni does not miss the rest of a further frame that began in the same read of its input.
+    // zstd-jni accepts a truncated second frame that begins in the same read of its input.
     check(
         CompressionType::Zstd,
         &cat(&[&frame, &frame[..9]]),

@@ -1,7 +1,7 @@
-//! Corrupt data of every codec: the result of Kafka's own streams, and every byte that they deliver before it.
+//! Corrupt data of every codec: the same error as Kafka's streams, after the same bytes.
 //!
 //! `tests/kafka/make_stream_vectors.py` made the vectors with kafka-clients 4.3.1; `tests/kafka/test_codec_streams.py`
-//! asks it about others.
+//! compares random data with it.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
@@ -28,7 +28,7 @@ fn same_as_kafka() {
         let [word, length, crc] = outcome.split(' ').collect::<Vec<_>>().try_into().unwrap();
         let theirs = (word == "ok", length.parse::<usize>().unwrap(), crc.parse::<u32>().unwrap());
         if ours != theirs {
-            // Linked blocks, skippable frames and further frames of LZ4 are read here only.
+            // Kafka does not read linked blocks, skippable frames and second frames of LZ4.
             assert_eq!(codec, CompressionType::Lz4, "case {number}: Kafka {theirs:?}, here {ours:?} {verdict:?}");
             assert!(
                 content.len() >= theirs.1 && (ours.0 || !theirs.0),

@@ -1,5 +1,5 @@
-//! The one-shot compressor: every type, level and magic gives what the decompressor reads back, framed as
-//! Kafka's streams frame it.
+//! The one-shot compressor: for every type, level and magic, the decompressor returns the content, and the framing is that of
+//! Kafka's streams.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
@@ -25,7 +25,7 @@ fn decompressed(compression_type: CompressionType, magic: i8, data: &[u8]) -> Ve
     out.into_vec()
 }
 
-/// Levels worth trying, out of all.
+/// A selection of the levels of a type.
 fn levels(compression_type: CompressionType) -> Vec<Option<i32>> {
     match compression_type {
         CompressionType::None | CompressionType::Snappy => vec![None],
@@ -94,7 +94,7 @@ fn lz4_is_framed_as_kafka_frames_it() {
         assert_eq!(empty, [0x04, 0x22, 0x4D, 0x18, 0x60, 0x40, hc, 0, 0, 0, 0]);
         let frame = compressed(compression, magic, &noise);
         assert_eq!(frame[..7], empty[..7]);
-        // Two stored blocks: 64 KiB and the rest.
+        // Two uncompressed blocks: 64 KiB and the rest.
         assert_eq!(frame[7..11], (0x8000_0000_u32 | 65_536).to_le_bytes());
         assert_eq!(frame[11..65_547], noise[..65_536]);
         assert_eq!(frame[65_547..65_551], (0x8000_0000_u32 + 34_464).to_le_bytes());
@@ -111,7 +111,7 @@ fn headers_of_the_others() {
     let first = u32::from_be_bytes(snappy[16..20].try_into().unwrap()) as usize;
     assert_eq!(snap::raw::decompress_len(&snappy[20..20 + first]).unwrap(), 32 << 10);
     let zstd = compressed(Compression::of(CompressionType::Zstd), 2, &text(40_000));
-    // Neither content size nor checksum nor dictionary, and so a window.
+    // The frame has no content size, checksum or dictionary, and therefore a window descriptor.
     assert_eq!(zstd[..5], [0x28, 0xB5, 0x2F, 0xFD, 0]);
 }
 

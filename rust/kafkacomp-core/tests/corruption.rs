@@ -14,12 +14,12 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// No honest batch of the files read here holds as much.
+/// A limit above the content of every valid batch of these files.
 const CAP: usize = 1 << 20;
-/// Where the bytes begin that a checksum covers, the checksum before them included, by magic.
+/// The position of the checksum in a batch, by magic: a flipped bit there, or after it, makes the batch invalid.
 const FIRST_COVERED: [usize; 3] = [12, 12, 17];
 
-/// Segments of real brokers of all eras, of at most `largest` bytes.
+/// Segments that brokers of many versions wrote, of at most `largest` bytes.
 fn segments(largest: u64) -> Vec<(PathBuf, Vec<u8>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut folders = vec![root.join("tests/vectors"), root.join("examples/data")];
@@ -39,10 +39,10 @@ fn segments(largest: u64) -> Vec<(PathBuf, Vec<u8>)> {
     found
 }
 
-/// What a reading found: of each batch its position, size, verdict and number of records.
+/// Position, size, validity and number of records of each batch that was read.
 type Found = Vec<(u64, usize, bool, usize)>;
 
-/// Reads all there is, field by field, by every reader of this crate.
+/// Reads every field of every batch with every reader of this crate.
 fn read(reader: &mut RecordReader, data: &[u8]) -> Found {
     let mut found = Found::new();
     let mut batches = Batches::new(data, 0);
@@ -80,7 +80,7 @@ fn read(reader: &mut RecordReader, data: &[u8]) -> Found {
     found
 }
 
-/// A cut segment has the batches of the whole one that end before the cut.
+/// A truncated segment has the batches of the complete one that end within it.
 fn every_prefix(largest: u64) {
     let mut reader = RecordReader::new(CAP);
     for (path, data) in segments(largest) {
@@ -93,7 +93,7 @@ fn every_prefix(largest: u64) {
     }
 }
 
-/// A flipped bit under a checksum makes that batch invalid, and no other.
+/// A flipped bit that a checksum covers makes its batch invalid, and no other batch.
 fn every_bit(largest: u64) {
     let mut reader = RecordReader::new(CAP);
     for (path, mut data) in segments(largest) {
@@ -117,7 +117,7 @@ fn every_bit(largest: u64) {
     }
 }
 
-/// Bytes that nobody wrote: now and then with a size and a magic that let them pass for a batch.
+/// Random bytes, some of them with a size and a magic like those of a batch.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     (prop::collection::vec(any::<u8>(), 0..400), any::<[bool; 3]>(), 0..3_u8, 0..8_u8).prop_map(
         |(mut data, [framed, formed, empty], magic, codec)| {
@@ -149,7 +149,7 @@ fn random_bytes(cases: u32) {
         .unwrap();
 }
 
-/// One change of a segment: a byte, a piece cut out, a piece said twice, zeros.
+/// Changes a segment by one of four kinds: a byte is replaced, a range removed, repeated or zeroed.
 fn change(data: &mut Vec<u8>, kind: u8, place: Index, length: usize, byte: u8) {
     if data.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! Partition folders written from batches, compared with those that brokers left.
+//! Partition folders written from batches, compared with those that brokers wrote.
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders of logs that 4.3.1 wrote: the small ones of this tree, and all where they are at hand.
+/// Folders of partitions that Kafka 4.3.1 wrote: the small ones of the repository, and the full set if it is available.
 fn partitions() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = Vec::new();
@@ -17,7 +17,7 @@ fn partitions() -> Vec<PathBuf> {
         let Ok(topics) = fs::read_dir(&place) else { continue };
         for topic in topics {
             let topic = topic.unwrap().path();
-            // Corrupt logs were not written so, and a cleaner adds index entries at other positions.
+            // Corrupt logs are not what a broker wrote, and the log cleaner adds index entries at other positions.
             let name = topic.file_name().unwrap().to_string_lossy().into_owned();
             if !topic.is_dir() || name.starts_with("damaged-") || name.starts_with("compact") {
                 continue;
@@ -51,7 +51,7 @@ fn without_zero_tail(mut data: Vec<u8>, entry: usize) -> Vec<u8> {
     data
 }
 
-/// Logs whose broker stopped and started while their first segment was open.
+/// Logs whose broker was restarted while their first segment was active.
 const RESTARTED: [&str; 5] = ["cluster-metadata", "restarts", "transaction-state", "txn-open", "txn-zstd"];
 
 #[test]
@@ -83,8 +83,8 @@ fn side_files_of_a_broker_are_rebuilt() {
                 let read = |folder: &Path| fs::read(folder.join(path.file_name().unwrap()).with_extension(extension));
                 let theirs = without_zero_tail(read(source).unwrap_or_default(), entry);
                 let ours = without_zero_tail(read(&target).unwrap_or_default(), entry);
-                // A segment that is open, or was when its broker stopped, has other entries in its time index; a
-                // broker counts from nothing again when it starts.
+                // The time index of an active segment has other entries, also if the segment was active when the broker was
+                // restarted: a broker then counts the bytes since the last entry from 0.
                 let restarted = RESTARTED.iter().any(|name| source.to_string_lossy().contains(name));
                 let open = extension == "timeindex" && base_offset == last;
                 compared += usize::from(!restarted && !open);
@@ -96,12 +96,12 @@ fn side_files_of_a_broker_are_rebuilt() {
             let ours = target.join(path.file_name().unwrap());
             if path.extension().is_some_and(|extension| extension == "snapshot") && ours.exists() {
                 let read = |path: &Path| ProducerSnapshot::parse(&fs::read(path).unwrap()).unwrap().producers;
-                // A broker forgets a producer whose last record is a day old; the log does not tell when it looks.
+                // A broker removes producers whose last record is older than a day; the log does not show when it checks.
                 let ours = read(&ours);
                 assert!(read(&path).iter().all(|producer| ours.contains(producer)), "{}", path.display());
             } else if path.ends_with("leader-epoch-checkpoint") {
                 let read = |path: &Path| read_leader_epoch_checkpoint(&fs::read(path).unwrap()).unwrap();
-                // Elections after which nothing was written leave no trace in the log.
+                // The log does not show the epochs of leaders that wrote nothing.
                 let theirs = read(&path);
                 assert!(read(&ours).iter().all(|entry| theirs.contains(entry)), "{}", path.display());
             }

@@ -1,4 +1,4 @@
-//! Message sets of Kafka 0.7 without Python: offsets, nesting, limits, and corruption of any kind.
+//! Message sets of Kafka 0.7: offsets, nesting, limits, and corruption of any kind.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -23,13 +23,14 @@ fn entry(payload: &[u8], attributes: u8) -> Vec<u8> {
 }
 
 fn gzipped(set: &[u8]) -> Vec<u8> {
-    // The fast level makes noise longer by a share, which a thousand levels make astronomic.
+    // The fastest level lengthens incompressible data by a percentage, which grows exponentially over a thousand levels of
+    // nesting.
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(set).unwrap();
     entry(&encoder.finish().unwrap(), 1)
 }
 
-/// As clients without the framing wrote it: one raw block.
+/// A wrapper whose content is a raw snappy block, as clients without the xerial framing wrote it.
 fn snappied(set: &[u8]) -> Vec<u8> {
     entry(&snap::raw::Encoder::new().compress_vec(set).unwrap(), 2)
 }

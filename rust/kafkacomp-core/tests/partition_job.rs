@@ -1,4 +1,4 @@
-//! Whole partitions that are rewritten: overlapping files, callbacks that end the work, and panics.
+//! Rewriting whole partitions: overlapping files, callbacks that end the work, and panics.
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 

@@ -1,4 +1,4 @@
-//! Batches under every other compression type and merged: whatever readers see of them stays.
+//! Recompressing and merging batches does not change what readers see of them, for all pairs of compression types.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 const CAP: usize = 1 << 28;
 
-/// What a consumer sees of a record.
+/// The fields of a record that a consumer sees.
 type Seen = (i64, i64, TimestampType, i32, Option<Vec<u8>>, Option<Vec<u8>>, Vec<u8>);
 
 fn seen(data: &[u8]) -> Vec<Seen> {
@@ -33,7 +33,7 @@ fn seen(data: &[u8]) -> Vec<Seen> {
     found
 }
 
-/// The fields of a header that recompression has no business with.
+/// The fields of a header that recompression must not change.
 fn header(batch: &RecordBatch<'_>) -> impl PartialEq + std::fmt::Debug + use<> {
     let flags = batch.raw_attributes() & !7;
     let times = (batch.base_timestamp(), batch.max_timestamp(), batch.delete_horizon_ms());
@@ -42,7 +42,7 @@ fn header(batch: &RecordBatch<'_>) -> impl PartialEq + std::fmt::Debug + use<> {
     (batch.magic(), flags, times, producer, offsets)
 }
 
-/// Gap before the offset, timestamp, key, value.
+/// The number of missing offsets before the record, and its timestamp, key and value.
 type Row = (i64, i64, Option<Vec<u8>>, Option<Vec<u8>>);
 
 #[derive(Debug, Clone)]
@@ -77,7 +77,7 @@ fn planned(magic: i8) -> impl Strategy<Value = Planned> {
     )
 }
 
-/// A log of these batches, offsets and sequences running on.
+/// A log of these batches, whose offsets and sequences continue from batch to batch.
 fn log(batches: &[Planned]) -> Vec<u8> {
     let (mut headers, mut out) = (HeadersBuffer::new(), Vec::new());
     let mut next = 40_i64;
@@ -218,13 +218,13 @@ fn what_is_merged_and_what_is_not() {
     };
     assert_eq!(merged(&[plain(0), plain(1), plain(7)]), 1);
     assert_eq!(merged(&[of(0, 9, 0, 0), of(1, 9, 0, 1), of(2, 9, 0, 2)]), 1);
-    // Another producer, another epoch, a gap in sequences, a gap in offsets, none at all.
+    // Not merged: another producer, another epoch, a gap in the sequences or offsets, and no producer followed by one.
     assert_eq!(merged(&[of(0, 9, 0, 0), of(1, 8, 0, 1)]), 2);
     assert_eq!(merged(&[of(0, 9, 0, 0), of(1, 9, 1, 1)]), 2);
     assert_eq!(merged(&[of(0, 9, 0, 0), of(1, 9, 0, 5)]), 2);
     assert_eq!(merged(&[of(0, 9, 0, 0), of(4, 9, 0, 1)]), 2);
     assert_eq!(merged(&[plain(0), of(1, 9, 0, 0)]), 2);
-    // Sequences go on at 0 after 2^31 - 1.
+    // After 2^31 - 1, sequences continue at 0.
     assert_eq!(merged(&[of(0, 9, 0, i32::MAX), of(1, 9, 0, 0)]), 1);
     let transactional = |offset, sequence| {
         simple(CompressionType::None, offset, |s| {

@@ -1,4 +1,4 @@
-//! Records that are read in blocks are the ones that the iterator returns, also in corrupt batches and with unusual numbers.
+//! Records that are read in blocks are those that the iterator returns, also in corrupt batches and with unusual numbers.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 /// One header: the key "k", the value "v".
 const HEADER: &[u8] = &[2, b'k', 2, b'v'];
-/// Where the records begin.
+/// The position of the records in a batch.
 const RECORDS: usize = 61;
 
 type Row = (i64, i64, Option<Vec<u8>>, Option<Vec<u8>>, usize);
@@ -22,7 +22,7 @@ fn row(record: &Record<'_>) -> Row {
     (record.offset, record.timestamp, owned(record.key), owned(record.value), record.headers.len())
 }
 
-/// The records of `records` by blocks of at most `most`, each followed by one of the iterator, and its error.
+/// The records that are read in turn as a block of at most `most` and as one of the iterator, and the error after them.
 fn by_blocks(mut records: V2Records<'_>, most: usize) -> (Vec<Row>, Option<String>) {
     let (mut block, mut rows) = (RecordBlock::default(), Vec::new());
     loop {
@@ -78,7 +78,7 @@ proptest! {
         builder.build(&mut data).unwrap();
         for (at, change) in corrupt {
             let at = RECORDS + at.index(data.len() - RECORDS);
-            // A change of few bits keeps numbers short: -2 instead of -1, for instance.
+            // Changing only low bits keeps numbers short, such as -2 instead of -1.
             data[at] ^= if small { change & 7 } else { change };
         }
         let batch = Batches::new(&data, 0).next().unwrap().unwrap();

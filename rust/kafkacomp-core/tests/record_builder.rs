@@ -1,4 +1,4 @@
-//! What is built is read back: random records in every magic, codec and setting.
+//! Batches that are built are read back: random records, in every magic, with every codec and setting.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
@@ -148,7 +148,7 @@ fn content(data: &[u8]) -> Vec<Content> {
     rows
 }
 
-/// Lifts to every format above and takes down to every one below; what is lost is known.
+/// Converts up and down to every magic. Offsets, keys and values remain, and timestamps except in magic 0.
 fn check_conversions(data: &[u8], settings: &BatchSettings) {
     let expected = content(data);
     for to_magic in 0..3 {
@@ -173,7 +173,7 @@ fn check_conversions(data: &[u8], settings: &BatchSettings) {
         assert_eq!(content(&converted), expected);
         for cut in [converted.len() / 3, converted.len().saturating_sub(1)] {
             let options = ConvertOptions { to_magic: 0, ..ConvertOptions::default() };
-            // A cut tail is left out; nothing before it changes.
+            // A truncated last batch is left out.
             if let Ok(part) = convert(converted.get(..cut).unwrap(), options) {
                 let rows = content(&part).len();
                 assert!(rows <= expected.len());

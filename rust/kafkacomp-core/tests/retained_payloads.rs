@@ -1,4 +1,4 @@
-//! Decompressed batches one after another in one storage: each is what a reader of its own decompresses.
+//! Batches that a reader decompresses one after another into the same storage have the bytes that separate readers return.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
@@ -25,7 +25,7 @@ fn batch(compression_type: CompressionType, values: &[Vec<u8>]) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever the codecs, sizes, corruption and the storage's size before.
+    /// With any codecs, sizes, corruption and initial size of the storage.
     #[test]
     fn payloads_are_retained(
         batches in vec((0..5_u8, vec(vec(0..4_u8, 0..6000), 1..8), prop::bool::weighted(0.1), any::<prop::sample::Index>()), 1..12),

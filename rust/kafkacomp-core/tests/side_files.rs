@@ -25,7 +25,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The files with this name's end, each with its bytes and, if Kafka printed something for it, that.
+/// The files whose names end with `ending`, each with its bytes and, if there is one, Kafka's dump of it.
 fn with_expectation(ending: &str) -> Vec<(PathBuf, Vec<u8>, Option<String>)> {
     let mut found = Vec::new();
     files(&vectors(), &mut found);
@@ -35,7 +35,7 @@ fn with_expectation(ending: &str) -> Vec<(PathBuf, Vec<u8>, Option<String>)> {
         let data = std::fs::read(&path).unwrap();
         let folder = path.parent().unwrap().with_extension("expect");
         let expect = folder.join(format!("{}.txt", path.file_name().unwrap().to_string_lossy()));
-        // The first line names the file, and a live log's dump ends in Kafka's complaint about its zero tail.
+        // The first line names the file. The dump of an active log ends with an error about the zeros at its end.
         let printed = std::fs::read_to_string(expect).ok().map(|text| {
             let lines = text.lines().skip(1).filter(|line| !line.starts_with("DumpLogSegments threw"));
             lines.map(str::trim_end).collect::<Vec<_>>().join("\n")
@@ -70,7 +70,7 @@ fn time_indexes() {
     let mut entries = 0;
     for (path, data, printed) in with_expectation(".timeindex") {
         let index = TimeIndex::parse(&data, base_offset(&path)).unwrap();
-        // Kafka checks each entry against the log: where the log is corrupt, findings follow the entries.
+        // Kafka compares each entry with the log; if the log is corrupt, its findings follow the entries.
         let printed = printed.unwrap_or_default();
         let mut ours = String::new();
         for entry in index.iter() {

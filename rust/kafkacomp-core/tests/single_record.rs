@@ -1,5 +1,4 @@
-//! The only record of a batch, taken without a loop, is the one that the iterator returns; and where it is not taken, nothing is
-//! read.
+//! `single_record` returns the record that the iterator returns, or `None` without reading anything.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
@@ -10,7 +9,7 @@ use proptest::prelude::*;
 
 /// One header: the key "k", the value "v".
 const HEADER: &[u8] = &[2, b'k', 2, b'v'];
-/// Where the number of records stands; the fields that can make a batch another one follow.
+/// The position of the number of records, after which come the fields of the record.
 const RECORDS_COUNT: usize = 57;
 
 proptest! {
@@ -45,7 +44,7 @@ proptest! {
             prop_assert_eq!(vec![describe(Ok(record))], expected);
             prop_assert_eq!(records.count(), 0);
         } else {
-            // Short ones at the end of a batch are read byte by byte.
+            // A short record at the end of a batch is read byte by byte, and not by `single_record`.
             let is_short = rows[0].1.as_ref().map_or(0, Vec::len) < 8;
             prop_assert!(corrupt.is_some() || rows.len() > 1 || rows[0].2 || is_short);
             prop_assert_eq!(records.map(describe).collect::<Vec<_>>(), expected);

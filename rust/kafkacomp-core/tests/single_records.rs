@@ -1,5 +1,5 @@
-//! The records that are read from several batches of one record at once are those that the iterator returns, batch by batch, also
-//! in corrupt batches and among batches of other kinds.
+//! Reading several batches of one record at once returns the records of the iterator, also with corrupt batches and batches of
+//! other kinds in between.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 
 /// One header: the key "k", the value "v".
 const HEADER: &[u8] = &[2, b'k', 2, b'v'];
-/// Where the attributes stand: what a checksum covers begins there.
+/// The position of the attributes, from which on the checksum covers the batch.
 const ATTRIBUTES: usize = 21;
 
 type Row = (i64, i64, TimestampType, i32, Option<Vec<u8>>, Option<Vec<u8>>, usize);

@@ -1,5 +1,4 @@
-//! Small gzip members, which have a decoder of their own: compared with zlib-rs, with encoders of two libraries, and with
-//! corruption at every bit.
+//! The decoder of small gzip members compared with zlib-rs, on the output of two encoders and with every bit flipped.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test")]
 
@@ -26,7 +25,7 @@ fn by_libdeflate(plain: &[u8], level: i32) -> Vec<u8> {
     data
 }
 
-/// What zlib-rs reads, if the member is sound and ends with the data.
+/// What zlib-rs decodes; `None` if the member is corrupt or other bytes follow it.
 fn expected(data: &[u8]) -> Option<Vec<u8>> {
     let mut rest = data;
     let mut plain = Vec::new();
@@ -34,7 +33,7 @@ fn expected(data: &[u8]) -> Option<Vec<u8>> {
     Some(plain)
 }
 
-/// Texts, few symbols, and symbols whose counts grow like Fibonacci's numbers, which makes the longest codes.
+/// Texts, contents of few symbols, and symbols whose counts grow like Fibonacci numbers, which results in the longest codes.
 fn plain() -> impl Strategy<Value = Vec<u8>> {
     let word = prop_oneof![
         Just(b"\"dep_time\": ".to_vec()),
@@ -84,7 +83,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// The header is the same in both decoders' hands; behind it every bit and every end.
+    /// Each bit after the header is flipped, and the data truncated after each byte. The header is read by the same code for
+    /// both decoders.
     #[test]
     fn corrupt_members(plain in plain(), zlib in 1..=9_u32) {
         let data = by_zlib(&plain, zlib);
@@ -92,8 +92,8 @@ proptest! {
             let mut corrupt = data.clone();
             corrupt[at / 8] ^= 1 << (at % 8);
             let ours = one_shot(by_specification(CompressionType::Gzip), &corrupt, ROOMY).ok();
-            // A code with one symbol leaves half of its bit patterns unused. zlib refuses those; libdeflate, which
-            // takes over where the small decoder gives up, reads the one symbol: the content is the same.
+            // A code with one symbol leaves half of its bit patterns unused. zlib refuses them. libdeflate, to which the small
+            // decoder passes such data, reads the symbol, so the content is the same.
             if ours.as_ref() != Some(&plain) {
                 prop_assert_eq!(ours, expected(&corrupt), "bit {}", at);
             }
@@ -103,7 +103,7 @@ proptest! {
         }
     }
 
-    /// Checksum and size are right, the codes are anything: the corruption that only the deflate stream shows.
+    /// Random bytes in the deflate stream, with an unchanged trailer.
     #[test]
     fn corrupt_streams_with_right_trailers(plain in plain(), noise in prop::collection::vec(any::<(u16, u8)>(), 1..6)) {
         let mut data = by_libdeflate(&plain, 6);

@@ -1,4 +1,4 @@
-//! Raw blocks of snappy, element by element, compared with another reader of them: the same verdict and the same content.
+//! Raw snappy blocks, built element by element, are accepted or refused as by the crate `snap`, with the same content.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
@@ -10,16 +10,16 @@ use kafkacomp_core::compress::snappy::MAGIC;
 use kafkacomp_core::compress::{CodecFault, CodecFaultKind};
 use proptest::prelude::*;
 
-/// An element of a block, as it is to be written.
+/// An element of a block, and its encoding.
 #[derive(Debug, Clone)]
 enum Element {
-    /// How many bytes, and how many of them say so: 0 if the tag does.
+    /// The length, and the number of bytes that encode it; 0 if it is in the tag.
     Literal(usize, usize),
-    /// Offset, length, bytes of the offset: 1, 2 or 4.
+    /// Offset, length, and the number of bytes that encode the offset: 1, 2 or 4.
     Copy(usize, usize, usize),
 }
 
-/// How the block's elements are written, and what they claim to make.
+/// The encoded elements of a block, and the size of their content.
 #[derive(Default)]
 struct Block {
     elements: Vec<u8>,
@@ -59,7 +59,7 @@ impl Block {
         }
     }
 
-    /// With a length in front that is `wrong` by so much.
+    /// The block, whose declared size is `wrong` by this number of bytes.
     fn bytes(&self, wrong: isize) -> Vec<u8> {
         let mut claimed = self.content.saturating_add_signed(wrong);
         let mut block = Vec::new();
@@ -73,7 +73,7 @@ impl Block {
     }
 }
 
-/// Both readers, and what they must agree on; whether they took the block.
+/// Compares both decoders, and returns whether they accept the block.
 fn compare(block: &[u8]) -> bool {
     let content = snap::raw::Decoder::new().decompress_vec(block).ok();
     let ours = one_shot(by_specification(CompressionType::Snappy), block, ROOMY);
@@ -130,7 +130,7 @@ proptest! {
         for (at, byte) in changes {
             *at.get_mut(&mut block) = byte;
         }
-        if block.starts_with(&MAGIC) || too_much(&block) {
+        if block.starts_with(&MAGIC) || declares_much(&block) {
             return Ok(());
         }
         compare(&block);
@@ -138,32 +138,32 @@ proptest! {
     }
 }
 
-/// Whether the other reader would have to take memory for a claim that ours refuses at once.
-fn too_much(block: &[u8]) -> bool {
+/// Whether `snap` would allocate memory for a declared size that our decoder refuses at once.
+fn declares_much(block: &[u8]) -> bool {
     snap::raw::decompress_len(block).is_ok_and(|claimed| claimed > 1 << 20)
 }
 
-/// Every length over every short distance, at the content's very end and before it.
+/// Every length with every small offset, at the end of the content and before it.
 #[test]
 fn copies_that_overlap() {
     for offset in 1..=80 {
         for length in 1..=64 {
-            for behind in [0, 1, 17, 200] {
+            for after in [0, 1, 17, 200] {
                 for bytes in [1, 2, 4] {
                     let mut block = Block::default();
                     block.literal(80, 0);
                     block.copy(offset, length, bytes);
-                    if behind > 0 {
-                        block.literal(behind, 0);
+                    if after > 0 {
+                        block.literal(after, 0);
                     }
-                    assert!(compare(&block.bytes(0)), "{offset} {length} {behind} {bytes}");
+                    assert!(compare(&block.bytes(0)), "{offset} {length} {after} {bytes}");
                 }
             }
         }
     }
 }
 
-/// Elements over every place where the reader moves on in the block, and literals longer than what it moves.
+/// Elements across the positions at which the decoder refills its window, and literals longer than the window.
 #[test]
 fn long_blocks() {
     for first in (32_600..32_800).chain([65_400, 100_000, 1 << 20]) {
@@ -190,9 +190,9 @@ fn long_blocks() {
     assert!(compare(&block.bytes(0)));
 }
 
-/// A copy never reads what a buffer held before, and content that is there is not reached.
+/// A copy cannot refer to earlier contents of the output buffer.
 #[test]
-fn nothing_of_before() {
+fn copies_from_before_the_content() {
     let mut out = kafkacomp_core::buffer::OutputBuffer::new(ROOMY);
     by_specification(CompressionType::Snappy)(&encode::raw_snappy(&[b'x'; 5000]), &mut out).unwrap();
     let mut block = Block::default();

@@ -1,4 +1,4 @@
-//! The streaming encoders and decoders compared with the one-shots, over random data in random pieces.
+//! The streaming encoders and decoders compared with the one-shot functions, on random data in random pieces.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
@@ -17,12 +17,12 @@ use kafkacomp_core::record::lz4_checksum::{decode_options, written_header_checks
 use proptest::prelude::*;
 use std::io::{self, BufReader, Read, Write};
 
-/// As Kafka reads a record set of this magic.
+/// The options with which Kafka reads a record set of this magic.
 fn record_set(magic: i8) -> DecoderOptions {
     DecoderOptions { decode: decode_options(magic, Strictness::Tolerant), ..DecoderOptions::default() }
 }
 
-/// Sizes of pieces, used in turn.
+/// The sizes of pieces, which are used cyclically.
 #[derive(Debug, Clone)]
 struct Pieces(Vec<usize>);
 
@@ -75,7 +75,7 @@ fn encoded(encoder: &mut dyn Encoder, plain: &[u8], ins: &Pieces, outs: &Pieces,
     out
 }
 
-/// What a decoder gives, how much input it took, and how it ended.
+/// The output of a decoder, the number of bytes that it consumed, and whether it reached the end, or its error.
 fn decoded(
     decoder: &mut dyn Decoder,
     data: &[u8],
@@ -131,7 +131,7 @@ proptest! {
     ) {
         let compression_type = compression.compression_type();
         let mut stream = encoder(compression, written_header_checksum(magic)).unwrap();
-        // Two frames by one encoder.
+        // One encoder writes two frames.
         let first = encoded(&mut stream, &plain, &ins, &outs, flush_every);
         let second = encoded(&mut stream, b"second", &ins, &outs, 1);
         let mut whole = OutputBuffer::new(1 << 30);
@@ -154,7 +154,7 @@ proptest! {
         prop_assert!(content == all);
     }
 
-    /// Without flushes the pieces leave no trace: a stream is what Kafka's would be.
+    /// Without flushes, the output does not depend on the pieces: it is that of Kafka's stream.
     #[test]
     fn blocks_are_those_of_the_one_shot(plain in plain(), snappy: bool, ins in pieces(), outs in pieces()) {
         let compression = Compression::of(if snappy { CompressionType::Snappy } else { CompressionType::Lz4 });
@@ -187,7 +187,7 @@ proptest! {
         prop_assert_eq!(content.len(), plain.len());
     }
 
-    /// What the one-shot reads or refuses, the stream of frames reads or refuses.
+    /// `MultiFrameDecoder` accepts and refuses what the one-shot function does.
     #[test]
     fn same_verdict_as_the_one_shot(
         plain in plain(), compression in compressions(), ins in pieces(), outs in pieces(),
@@ -219,13 +219,13 @@ proptest! {
                 prop_assert!(content == whole);
             }
             (Err(error), Ok(_)) => prop_assert!(false, "the one-shot refused: {}", error),
-            // What comes first may differ, where the one-shot looks ahead.
+            // The errors may differ, because the one-shot function looks ahead.
             (Err(_), Err(_)) => {}
         }
     }
 }
 
-/// Every variant that other libraries write, in the smallest pieces and in one.
+/// Every variant of the formats that other libraries write, byte by byte, in pieces and at once.
 #[test]
 fn variants_of_others() {
     use common::encode;
@@ -271,7 +271,7 @@ fn variants_of_others() {
                     &Pieces(vec![ins]),
                     &Pieces(vec![outs]),
                 );
-                // Kafka ignores what follows a member and its padding.
+                // Kafka ignores what follows a gzip member and its padding.
                 let ignored = options.decode.strictness == Strictness::Tolerant && data.ends_with(&[0; 5]);
                 assert_eq!(
                     end,
@@ -283,7 +283,7 @@ fn variants_of_others() {
                 assert!(content == *expected, "{compression_type:?}");
             }
         }
-        // Every tenth cut.
+        // Truncated after each tenth of the data.
         for cut in (0..data.len()).step_by(data.len() / 10) {
             let pieces = Pieces(vec![4096]);
             let (content, _, end) = decoded(
@@ -304,8 +304,8 @@ fn variants_of_others() {
 }
 
 #[test]
-fn the_cap_holds_before_memory() {
-    // A raw block that claims 4 GiB, a xerial block that does, a bomb of each other codec.
+fn the_limit_is_checked_before_memory_is_allocated() {
+    // A raw block and a xerial block that declare 4 GiB, and a decompression bomb of each other codec.
     let zeros = vec![0; 64 << 20];
     let mut bombs = vec![
         (CompressionType::Snappy, vec![0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 0, 0]),
@@ -353,17 +353,17 @@ fn lz4_options() {
     }
 }
 
-/// A source and a sink that take a few bytes at a time.
-struct Dribble<T>(T, usize);
+/// Reads and writes at most a given number of bytes at a time.
+struct ShortReadsWrites<T>(T, usize);
 
-impl<T: Read> Read for Dribble<T> {
+impl<T: Read> Read for ShortReadsWrites<T> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let length = out.len().min(self.1);
         self.0.read(&mut out[..length])
     }
 }
 
-impl<T: Write> Write for Dribble<T> {
+impl<T: Write> Write for ShortReadsWrites<T> {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
         self.0.write(&data[..data.len().min(self.1)])
     }
@@ -378,7 +378,7 @@ fn readers_and_writers() {
     let plain: Vec<u8> = (0_u32..60_000).flat_map(|n| (n / 7).to_le_bytes()).collect();
     for compression_type in CompressionType::ALL {
         let mut writer = Writer::new(
-            Dribble(Vec::new(), 999),
+            ShortReadsWrites(Vec::new(), 999),
             encoder(Compression::of(compression_type), HeaderChecksum::FrameDescriptor).unwrap(),
         );
         for piece in plain.chunks(10_001) {
@@ -390,7 +390,7 @@ fn readers_and_writers() {
         let read = |data: &[u8], limit| {
             let options = DecoderOptions { limit, ..DecoderOptions::default() };
             let mut content = Vec::new();
-            let source = BufReader::with_capacity(100, Dribble(data, 77));
+            let source = BufReader::with_capacity(100, ShortReadsWrites(data, 77));
             Reader::new(source, MultiFrameDecoder::new(compression_type, options))
                 .read_to_end(&mut content)
                 .map(|_| content)
@@ -401,7 +401,7 @@ fn readers_and_writers() {
         assert_eq!(error.downcast::<CodecError>().unwrap().fault.kind(), CodecFaultKind::OutputLimit);
         if compression_type != CompressionType::None {
             assert_eq!(read(&data[..data.len() - 1], u64::MAX).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
-            // One frame, and the source stands behind it; xerial streams have no end.
+            // A decoder of one frame leaves the source after it; a xerial stream has no end marker, so the rest is an error.
             let both = [data.as_slice(), b"rest"].concat();
             let mut reader = Reader::new(both.as_slice(), decoder(compression_type, DecoderOptions::default()));
             let mut content = Vec::new();

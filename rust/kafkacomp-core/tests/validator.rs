@@ -1,4 +1,4 @@
-//! The validator returns a result for any bytes, and what it accepts can be read.
+//! The validator returns a result for any bytes, and the batches that it accepts can be read.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 

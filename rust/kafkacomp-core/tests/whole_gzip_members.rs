@@ -1,5 +1,5 @@
-//! Gzip data that libdeflate decodes in one call although the size in the last trailer, or the whole trailer, also occurs before
-//! the end: each is read as zlib-rs reads it.
+//! Gzip data that libdeflate decodes in one call although the size in the last trailer, or the whole trailer, also occurs
+//! before the end: each is read as zlib-rs reads it.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
@@ -24,7 +24,7 @@ fn content(first: &[u8], seed: u8) -> Vec<u8> {
     first.iter().copied().chain(rest).collect()
 }
 
-/// What zlib-rs reads, if `data` are members and nothing else.
+/// What zlib-rs decodes; `None` if `data` is not a sequence of members.
 fn expected(data: &[u8]) -> Option<Vec<u8>> {
     let mut rest = data;
     let mut plain = Vec::new();

@@ -1,4 +1,4 @@
-//! Batches made by hand, for the tests and the benchmark.
+//! Hand-written batches for the tests and the benchmark.
 
 #![allow(dead_code, reason = "the benchmark and the tests each use a part")]
 
@@ -14,12 +14,12 @@ pub fn varint(out: &mut Vec<u8>, value: i64) {
     out.push(raw as u8);
 }
 
-/// A batch of magic 2 as KIP-98 lays it out, uncompressed.
+/// An uncompressed batch of magic 2, in the layout of KIP-98.
 pub fn batch(base_offset: i64, values: &[&[u8]], attributes: i16, producer_id: i64) -> Vec<u8> {
     batch_of(base_offset, values, attributes, producer_id, |records| records)
 }
 
-/// The same with its records put through `compress`.
+/// A [`batch`] whose records `compress` has compressed.
 pub fn batch_of(
     base_offset: i64,
     values: &[&[u8]],

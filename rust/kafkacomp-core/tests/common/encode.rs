@@ -46,7 +46,7 @@ pub fn lz4(plain: &[u8], options: Lz4) -> Vec<u8> {
     frame
 }
 
-/// A xerial stream with its version words in the order that `version` gives.
+/// A xerial stream with `version` as its version and as its compatible version.
 pub fn xerial(plain: &[u8], block: usize, version: [u8; 4]) -> Vec<u8> {
     let mut stream = b"\x82SNAPPY\0".to_vec();
     stream.extend(version);
@@ -63,7 +63,7 @@ pub fn raw_snappy(plain: &[u8]) -> Vec<u8> {
     snap::raw::Encoder::new().compress_vec(plain).unwrap()
 }
 
-/// A gzip member; `fields` has the header fields: bit 2 extra, 3 name, 4 comment, 1 header CRC.
+/// A gzip member; `fields` is the FLG byte of its header: bit 1 header CRC, 2 extra field, 3 name, 4 comment.
 pub fn gzip(plain: &[u8], level: u32, fields: u8) -> Vec<u8> {
     let mut builder = flate2::GzBuilder::new().mtime(1_234_567);
     if fields & 4 != 0 {
@@ -106,7 +106,7 @@ pub fn zstd(plain: &[u8], level: i32, content_size: bool, checksum: bool) -> Vec
     encoder.finish().unwrap()
 }
 
-/// A skippable frame of LZ4 and of zstd.
+/// A skippable frame, which LZ4 and zstd share; `nibble` is the last hexadecimal digit of its magic number.
 pub fn skippable(nibble: u8, length: usize) -> Vec<u8> {
     let mut frame = vec![0x50 | (nibble & 15), 0x2A, 0x4D, 0x18];
     frame.extend((length as u32).to_le_bytes());

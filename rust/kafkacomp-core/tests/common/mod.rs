@@ -1,4 +1,4 @@
-//! What the codec tests share: where the vectors are, and one call per way of reading.
+//! Shared by the codec tests: the folders of vectors, and a function for each way of decoding.
 #![allow(dead_code, clippy::unwrap_used, reason = "each test binary uses a part")]
 
 pub mod encode;
@@ -11,10 +11,11 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// A cap that no honest vector reaches.
+/// An output limit that no valid vector reaches.
 pub const ROOMY: usize = 64 << 20;
 
-/// The folder of a set of vectors: the full set beside the tree if it is there, else the slice in the tree. `None`, said loudly, if it is in neither.
+/// The folder of a set of vectors: the full set next to the repository if it exists, otherwise the part in the repository.
+/// `None` with a message if neither exists.
 pub fn vectors(folder: &str) -> Option<PathBuf> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let found = ["../shared/vectors", "tests/vectors"]
@@ -35,7 +36,7 @@ pub fn sha256(data: &[u8]) -> String {
     })
 }
 
-/// Reads as a record set of `magic`: the verdict, and what was delivered.
+/// Decompresses as the records of a batch of `magic` are decompressed: the result, and the content up to an error.
 pub fn as_record_set(codec: CompressionType, magic: i8, data: &[u8]) -> (Result<(), CodecError>, Vec<u8>) {
     let mut out = OutputBuffer::new(ROOMY);
     let verdict = decompress_record_set(codec, magic, data, &mut out);
@@ -62,7 +63,7 @@ pub fn by_specification(codec: CompressionType) -> impl Fn(&[u8], &mut OutputBuf
     move |data, out| decompress(codec, DecodeOptions::default(), data, out)
 }
 
-/// What `decode` gives within `limit` bytes.
+/// What `decode` returns with this output limit.
 pub fn one_shot(
     decode: impl FnOnce(&[u8], &mut OutputBuffer) -> Result<(), CodecError>,
     data: &[u8],
@@ -70,6 +71,6 @@ pub fn one_shot(
 ) -> Result<Vec<u8>, CodecError> {
     let mut out = OutputBuffer::new(limit);
     let verdict = decode(data, &mut out);
-    assert!(out.len() <= limit, "{} bytes above the cap of {limit}", out.len());
+    assert!(out.len() <= limit, "{} bytes with a limit of {limit}", out.len());
     verdict.map(|()| out.into_vec())
 }

@@ -3,17 +3,17 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Smaller allocations always succeed: they are the standard library's and the test's own as well.
+/// Smaller allocations always succeed, because the standard library and the test need some.
 pub const LARGE: usize = 1 << 20;
 
 /// How many large allocations succeed before one is refused.
 static LEFT: AtomicUsize = AtomicUsize::new(usize::MAX);
-/// How many are refused then.
+/// How many large allocations are refused after that.
 static REFUSED: AtomicUsize = AtomicUsize::new(0);
 /// Large allocations so far.
 static SEEN: AtomicUsize = AtomicUsize::new(0);
 
-/// The system's allocator behind the counters.
+/// The system's allocator, with counters.
 pub struct Failing;
 
 /// Whether an allocation of this size is refused.
@@ -26,7 +26,7 @@ fn refuses(size: usize) -> bool {
     left.is_err() && REFUSED.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| count.checked_sub(1)).is_ok()
 }
 
-// SAFETY: every call goes to the system's allocator as it came, or returns null, which the trait allows.
+// SAFETY: every call is passed on unchanged to the system's allocator, or returns null, which the trait allows.
 unsafe impl GlobalAlloc for Failing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if refuses(layout.size()) {

@@ -1,5 +1,5 @@
-//! Every large allocation refused, one after another: the answer is the right data or [`Category::Resource`], and the
-//! process lives. What C libraries allocate is refused in `tests/faults`.
+//! Each large allocation is refused in turn: the result is the right data or an error of [`Category::Resource`], and the
+//! process does not abort. `tests/faults` refuses the allocations of the C libraries.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test")]
 #![allow(unsafe_code, reason = "an allocator is unsafe by its trait")]
@@ -35,10 +35,10 @@ static ALLOCATOR: Failing = Failing;
 
 const CAP: usize = 1 << 30;
 
-/// What a step answers: its data, or what ended it.
+/// The result of a step: its data, or why it ended.
 type Answer = Result<Vec<u8>, Ended>;
 
-/// Why a step ended, as far as this test is concerned.
+/// Why a step ended, as far as this test distinguishes.
 #[derive(Debug)]
 enum Ended {
     OutOfMemory,
@@ -93,7 +93,7 @@ impl From<kafkacomp_core::record::BuildFault> for Ended {
     }
 }
 
-/// Runs `work` with every large allocation refused in turn, and with all after each.
+/// Runs `work` with each of its large allocations refused: first only this one, then also all later ones.
 fn withstands(name: &str, mut work: impl FnMut() -> Answer) {
     let (expected, large) = counting(&mut work);
     let expected = expected.unwrap_or_else(|error| panic!("{name}: {error:?}"));
@@ -106,11 +106,11 @@ fn withstands(name: &str, mut work: impl FnMut() -> Answer) {
             }
         }
     }
-    // What failed before must not be remembered.
+    // An earlier failure must not affect the result.
     assert!(work().unwrap() == expected, "{name}: other data afterwards");
 }
 
-/// Bytes that compress to about a half.
+/// Bytes that compress to about half their size.
 fn plain(length: usize) -> Vec<u8> {
     let mut state = 1_u32;
     let mut next = move || {
@@ -159,7 +159,7 @@ fn scratch(name: &str) -> PathBuf {
     folder
 }
 
-/// What a writer makes of `write`; no folder is left where it fails.
+/// The folder that `write` writes. If it fails, no folder may be left.
 fn folder_of(folder: &Path, write: impl FnOnce(&mut LogWriter) -> Result<(), Ended>) -> Answer {
     let target = folder.join("t-0");
     drop(fs::remove_dir_all(&target));
@@ -178,7 +178,7 @@ fn folder_of(folder: &Path, write: impl FnOnce(&mut LogWriter) -> Result<(), End
     }
 }
 
-/// One test: the allocator is the process's.
+/// All in one test, because the allocator is global to the process.
 #[test]
 fn lack_of_memory_is_an_error_of_its_own() {
     let content = plain(3 << 20);
@@ -267,7 +267,7 @@ fn records(compression_type: CompressionType, magic: i8, values: &[&[u8]]) {
     });
 }
 
-/// What a broker of each version stores for produce requests of each format.
+/// What brokers of each version store for produce requests of each message format.
 fn brokers(values: &[&[u8]]) {
     for broker in &Broker::ALL {
         for magic in 0..=1 {
@@ -280,7 +280,7 @@ fn brokers(values: &[&[u8]]) {
                         timestamp_type: TimestampType::LogAppendTime,
                         ..Append::default()
                     };
-                    // Some versions refuse some formats.
+                    // Older versions refuse newer formats.
                     if append(*broker, &topic, &records).is_ok() {
                         let name = format!(
                             "{} with {compression_type} and {} of magic {magic}",
