@@ -23,10 +23,13 @@ import textwrap
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+#: The name, type and versions of a struct's field.
+Shape: TypeAlias = tuple[str, str, str]
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMAS = ROOT / "tools" / "kafka-messages"
@@ -90,7 +93,8 @@ def snake(name: str) -> str:
 class Message:
     """The classes of one schema."""
 
-    def __init__(self, schema: dict[str, Any]) -> None:
+    def __init__(self, schema: dict[str, Any], made: dict[str, list[Shape]]) -> None:
+        self.made = made
         self.schema = schema
         self.name = schema["name"]
         self.valid = Versions.of(schema["validVersions"])
@@ -109,14 +113,18 @@ class Message:
                 name = field["type"].removeprefix("[]")
                 self.structs.append((name, field.get("about", "").strip() or name, field["fields"]))
 
-    def class_of(self, struct: str) -> str:
-        """The name of a struct's class: two messages may have structs of one name."""
-        return f"{self.name}{struct}"
-
     def lines(self) -> Iterator[str]:
-        """The classes, those first that others need."""
+        """The classes, those first that others need; a struct that an earlier message has, too, has its class already.
+
+        Raises:
+            ValueError: two messages have different structs of one name.
+        """
         for name, about, fields in self.structs:
-            yield from self._class(self.class_of(name), sentence(about), fields, [])
+            shape = [(field["name"], field["type"], field["versions"]) for field in fields]
+            if self.made.setdefault(name, shape) is shape:
+                yield from self._class(name, sentence(about), fields, [])
+            elif self.made[name] != shape:
+                raise ValueError(f"{self.name}: {name} differs from the struct of this name in another message")
         version = f"{self.valid.first} to {self.valid.last}" if self.valid.last > self.valid.first else self.valid.first
         head = [f"VERSIONS: ClassVar = range({self.valid.first}, {self.valid.last + 1})"]
         if "apiKey" in self.schema:
@@ -142,7 +150,14 @@ class Message:
             yield f"        found = cls({', '.join(map(self._read, fields))})"
             yield from ("        source.skip_tagged_fields()", "        return found", "", "")
             return
-        for field in (each for each in fields if "tag" not in each):
+        plain = [field for field in fields if "tag" not in field]
+        if fields[: len(plain)] == plain and all(Versions.of(field["versions"]).test(self.valid) is None for field in plain):
+            yield f"        fields = ({''.join(f'{self._read(field)}, ' for field in plain)})"
+            names = ["*fields", *(snake(field["name"]) for field in tagged)]
+            plain = []
+        else:
+            names = [snake(field["name"]) for field in fields]
+        for field in plain:
             read, test = self._read(field), Versions.of(field["versions"]).test(self.valid)
             value = read if test is None else f"{read} if {test} else {self._default(field)}"
             if test != "False":
@@ -159,8 +174,7 @@ class Message:
             yield f"                {snake(field['name'])} = {self._read(field).replace('source.', 'data.')}"
         if not tagged:
             yield "            del tag, data"
-        arguments = ", ".join(snake(field["name"]) for field in fields)
-        yield f"        return cls({arguments})"
+        yield f"        return cls({', '.join(names)})"
         yield ""
         yield ""
 
@@ -177,7 +191,7 @@ class Message:
     def _plain_annotation(self, kind: str) -> str:
         if kind in PLAIN:
             return PLAIN[kind][0]
-        return {"string": "str", "bytes": "bytes"}.get(kind) or self.class_of(kind)
+        return {"string": "str", "bytes": "bytes"}.get(kind) or kind
 
     def _read(self, field: dict[str, Any]) -> str:
         kind = field["type"]
@@ -194,7 +208,7 @@ class Message:
             return f"source.{PLAIN[kind][1]}()"
         if kind in SIZED:
             return f"source.{SIZED[kind]}()"
-        return f"{self.class_of(kind)}.read(source, version)"
+        return f"{kind}.read(source, version)"
 
     def _default(self, field: dict[str, Any]) -> str:
         kind, default = field["type"], field.get("default")
@@ -242,9 +256,9 @@ def module(name: str) -> str:
         "",
         "",
     ]
-    messages = [Message(schema) for schema in schemas]
-    for message in messages:
-        lines += message.lines()
+    made: dict[str, list[Shape]] = {}
+    for schema in schemas:
+        lines += Message(schema, made).lines()
     return formatted("\n".join(lines) + "\n")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class RemoteLogSegmentMetadataRecordTopicIdPartitionEntry:
+class TopicIdPartitionEntry:
     """Represents unique topic partition."""
 
     #: Topic name.
@@ -37,24 +37,24 @@ class RemoteLogSegmentMetadataRecordTopicIdPartitionEntry:
 
 
 @dataclass(frozen=True)
-class RemoteLogSegmentMetadataRecordRemoteLogSegmentIdEntry:
+class RemoteLogSegmentIdEntry:
     """Unique representation of the remote log segment."""
 
     #: Represents unique topic partition.
-    topic_id_partition: RemoteLogSegmentMetadataRecordTopicIdPartitionEntry
+    topic_id_partition: TopicIdPartitionEntry
     #: Unique identifier of the remote log segment.
     id: str
 
     @classmethod
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
-        found = cls(RemoteLogSegmentMetadataRecordTopicIdPartitionEntry.read(source, version), source.uuid())
+        found = cls(TopicIdPartitionEntry.read(source, version), source.uuid())
         source.skip_tagged_fields()
         return found
 
 
 @dataclass(frozen=True)
-class RemoteLogSegmentMetadataRecordSegmentLeaderEpochEntry:
+class SegmentLeaderEpochEntry:
     """Leader epoch to start-offset mappings for the records with in this segment."""
 
     #: Leader epoch.
@@ -77,7 +77,7 @@ class RemoteLogSegmentMetadataRecord:
     API_KEY: ClassVar = 0
     VERSIONS: ClassVar = range(0, 1)
     #: Unique representation of the remote log segment.
-    remote_log_segment_id: RemoteLogSegmentMetadataRecordRemoteLogSegmentIdEntry
+    remote_log_segment_id: RemoteLogSegmentIdEntry
     #: Start offset of the segment.
     start_offset: int
     #: End offset of the segment.
@@ -89,7 +89,7 @@ class RemoteLogSegmentMetadataRecord:
     #: Epoch time in milliseconds at which this event is generated.
     event_timestamp_ms: int
     #: Leader epoch to start-offset mappings for the records with in this segment.
-    segment_leader_epochs: tuple[RemoteLogSegmentMetadataRecordSegmentLeaderEpochEntry, ...]
+    segment_leader_epochs: tuple[SegmentLeaderEpochEntry, ...]
     #: Segment size in bytes.
     segment_size_in_bytes: int
     #: Custom metadata.
@@ -102,71 +102,23 @@ class RemoteLogSegmentMetadataRecord:
     @classmethod
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
-        remote_log_segment_id = RemoteLogSegmentMetadataRecordRemoteLogSegmentIdEntry.read(source, version)
-        start_offset = source.int64()
-        end_offset = source.int64()
-        broker_id = source.int32()
-        max_timestamp_ms = source.int64()
-        event_timestamp_ms = source.int64()
-        segment_leader_epochs = source.array(
-            lambda source: RemoteLogSegmentMetadataRecordSegmentLeaderEpochEntry.read(source, version)
+        fields = (
+            RemoteLogSegmentIdEntry.read(source, version),
+            source.int64(),
+            source.int64(),
+            source.int32(),
+            source.int64(),
+            source.int64(),
+            source.array(lambda source: SegmentLeaderEpochEntry.read(source, version)),
+            source.int32(),
+            source.nullable_octets(),
+            source.int8(),
         )
-        segment_size_in_bytes = source.int32()
-        custom_metadata = source.nullable_octets()
-        remote_log_segment_state = source.int8()
         txn_index_empty = False
         for tag, data in source.tagged_fields():
             if tag == 0:
                 txn_index_empty = data.boolean()
-        return cls(
-            remote_log_segment_id,
-            start_offset,
-            end_offset,
-            broker_id,
-            max_timestamp_ms,
-            event_timestamp_ms,
-            segment_leader_epochs,
-            segment_size_in_bytes,
-            custom_metadata,
-            remote_log_segment_state,
-            txn_index_empty,
-        )
-
-
-@dataclass(frozen=True)
-class RemoteLogSegmentMetadataUpdateRecordTopicIdPartitionEntry:
-    """Represents unique topic partition."""
-
-    #: Topic name.
-    name: str
-    #: Unique identifier of the topic.
-    id: str
-    #: Partition number.
-    partition: int
-
-    @classmethod
-    def read(cls, source: Reader, version: int) -> Self:
-        """Read one of this version."""
-        found = cls(source.string(), source.uuid(), source.int32())
-        source.skip_tagged_fields()
-        return found
-
-
-@dataclass(frozen=True)
-class RemoteLogSegmentMetadataUpdateRecordRemoteLogSegmentIdEntry:
-    """Unique representation of the remote log segment."""
-
-    #: Represents unique topic partition.
-    topic_id_partition: RemoteLogSegmentMetadataUpdateRecordTopicIdPartitionEntry
-    #: Unique identifier of the remote log segment.
-    id: str
-
-    @classmethod
-    def read(cls, source: Reader, version: int) -> Self:
-        """Read one of this version."""
-        found = cls(RemoteLogSegmentMetadataUpdateRecordTopicIdPartitionEntry.read(source, version), source.uuid())
-        source.skip_tagged_fields()
-        return found
+        return cls(*fields, txn_index_empty)
 
 
 @dataclass(frozen=True)
@@ -176,7 +128,7 @@ class RemoteLogSegmentMetadataUpdateRecord:
     API_KEY: ClassVar = 1
     VERSIONS: ClassVar = range(0, 1)
     #: Unique representation of the remote log segment.
-    remote_log_segment_id: RemoteLogSegmentMetadataUpdateRecordRemoteLogSegmentIdEntry
+    remote_log_segment_id: RemoteLogSegmentIdEntry
     #: Broker id from which this event is generated.
     broker_id: int
     #: Epoch time in milliseconds at which this event is generated.
@@ -190,31 +142,12 @@ class RemoteLogSegmentMetadataUpdateRecord:
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
         found = cls(
-            RemoteLogSegmentMetadataUpdateRecordRemoteLogSegmentIdEntry.read(source, version),
+            RemoteLogSegmentIdEntry.read(source, version),
             source.int32(),
             source.int64(),
             source.nullable_octets(),
             source.int8(),
         )
-        source.skip_tagged_fields()
-        return found
-
-
-@dataclass(frozen=True)
-class RemotePartitionDeleteMetadataRecordTopicIdPartitionEntry:
-    """Represents unique topic partition."""
-
-    #: Topic name.
-    name: str
-    #: Unique identifier of the topic.
-    id: str
-    #: Partition number.
-    partition: int
-
-    @classmethod
-    def read(cls, source: Reader, version: int) -> Self:
-        """Read one of this version."""
-        found = cls(source.string(), source.uuid(), source.int32())
         source.skip_tagged_fields()
         return found
 
@@ -226,7 +159,7 @@ class RemotePartitionDeleteMetadataRecord:
     API_KEY: ClassVar = 2
     VERSIONS: ClassVar = range(0, 1)
     #: Represents unique topic partition.
-    topic_id_partition: RemotePartitionDeleteMetadataRecordTopicIdPartitionEntry
+    topic_id_partition: TopicIdPartitionEntry
     #: Broker (controller or leader) id from which this event is created. DELETE_PARTITION_MARKED is sent by the
     #: controller. DELETE_PARTITION_STARTED and DELETE_PARTITION_FINISHED are sent by remote log metadata topic
     #: partition leader.
@@ -239,11 +172,6 @@ class RemotePartitionDeleteMetadataRecord:
     @classmethod
     def read(cls, source: Reader, version: int) -> Self:
         """Read one of this version."""
-        found = cls(
-            RemotePartitionDeleteMetadataRecordTopicIdPartitionEntry.read(source, version),
-            source.int32(),
-            source.int64(),
-            source.int8(),
-        )
+        found = cls(TopicIdPartitionEntry.read(source, version), source.int32(), source.int64(), source.int8())
         source.skip_tagged_fields()
         return found
