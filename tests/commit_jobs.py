@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 import kafkacomp as kc
-from kafkacomp import _kafkacomp, record
+from kafkacomp import _kafkacomp
+from kafkacomp._batch_settings import BatchSettings
 from kafkacomp.spark._commit import Staged, commit, new_staging
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-SETTINGS = record.batch_settings(
-    magic=2, compression_type="lz4", compression_level=None, base_offset=0, batch_bytes=500
-)
+SETTINGS = BatchSettings(magic=2, compression_type="lz4", level=None, partition_leader_epoch=0, write_limit=500)
 SEGMENT_BYTES = 1500
 KILLED = 9
 #: What the operating system is asked for in a commit after which another order or outcome can be seen.

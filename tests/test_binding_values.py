@@ -10,16 +10,15 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
-from kafkacomp import _kafkacomp, record
+from kafkacomp import _kafkacomp
+from kafkacomp._batch_settings import BatchSettings
 from kafkacomp.log import _rewrite_work
 from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SETTINGS = record.batch_settings(
-    magic=2, compression_type="none", compression_level=None, base_offset=0, batch_bytes=1 << 14
-)
+SETTINGS = BatchSettings(magic=2, compression_type="none", level=None, partition_leader_epoch=0, write_limit=1 << 14)
 
 
 def staged(folder: Path) -> _kafkacomp.StagedFile:

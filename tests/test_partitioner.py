@@ -11,6 +11,7 @@ import pytest
 from kafka.partitioner.default import murmur2
 
 from kafkacomp import _kafkacomp, record
+from kafkacomp._batch_settings import BatchSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
 
 
 def stage(folder: Path, rows: dict[str, pa.Array], **routing: Any) -> list[StagedFile]:
-    settings = record.batch_settings(
-        magic=2, compression_type="none", compression_level=None, base_offset=0, batch_bytes=1000
-    )
+    settings = BatchSettings(magic=2, compression_type="none", level=None, partition_leader_epoch=0, write_limit=1000)
     options = {"topic": "t", "partitions": None, "known": {}, "start": 0} | routing
     files = _kafkacomp.StagedBatches(settings, folder / "task", *options.values())
     files.push(pa.table(rows))

@@ -9,6 +9,7 @@ import pyarrow as pa
 from typing_extensions import Buffer, CapsuleType, disjoint_base
 
 from kafkacomp import lz4, zstd
+from kafkacomp._batch_settings import BatchSettings
 from kafkacomp._entries import (
     AbortedTxn,
     ControlRecord,
@@ -50,7 +51,6 @@ from kafkacomp.log._verify import FileOffsets, SegmentReport, SegmentToVerify
 from kafkacomp.lz4 import FrameOptions
 from kafkacomp.message_set import MessageAndOffset
 from kafkacomp.message_set._read import Converted, MappedPosition
-from kafkacomp.record import _Settings
 from kafkacomp.tiered.keys import DataKey
 
 __version__: str
@@ -316,7 +316,7 @@ def migrate_set(
     data: Buffer, to_magic: int, initial_offset: int, first_offset: int, batch_bytes: int, max_output_size: int
 ) -> Converted: ...
 def valid_bytes(data: Buffer) -> int: ...
-def build_batches(rows: ArrowRows, settings: _Settings) -> bytes: ...
+def build_batches(rows: ArrowRows, settings: BatchSettings) -> bytes: ...
 
 @final
 class WrittenRows:
@@ -325,7 +325,7 @@ class WrittenRows:
     records: Final[int]
 
 def write_log(
-    rows: ArrowRows, target: str, settings: _Settings, segment_bytes: int, topic_id: str | None
+    rows: ArrowRows, target: str, settings: BatchSettings, segment_bytes: int, topic_id: str | None
 ) -> WrittenRows: ...
 
 @final
@@ -344,7 +344,7 @@ class StagedBatches:
 
     def __new__(
         cls,
-        settings: _Settings,
+        settings: BatchSettings,
         prefix: Path,
         topic: str | None,
         partitions: int | None,
@@ -366,7 +366,7 @@ def estimate_batch_size_upper_bound(
 
 @disjoint_base
 class RecordBatchBuilder:
-    def __new__(cls, settings: _Settings) -> Self: ...
+    def __new__(cls, settings: BatchSettings) -> Self: ...
     def append(
         self,
         value: Buffer | None,

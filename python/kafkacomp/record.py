@@ -8,22 +8,26 @@ yields its records. Batches and records are immutable views: a field is copied w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import (
     BATCH_BYTES,
     DEFAULT_BATCH_BYTES,
-    INT16,
-    INT32,
     INT64,
     MAGICS,
-    OFFSETS,
     checked_max_output_size,
     compression_type_of,
 )
 from kafkacomp._arguments import integer as _integer
+from kafkacomp._batch_settings import (
+    NO_PARTITION_LEADER_EPOCH,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    BatchSettings,
+)
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchReader, BatchStream, Record, RecordBatch
 from kafkacomp._log_format import LogFormat, cannot_be_a_set, check_log_format, undecided
 from kafkacomp._types import TimestampType
@@ -54,12 +58,6 @@ __all__ = [
     "open_batches",
     "read_batches",
 ]
-
-NO_TIMESTAMP: Final = -1
-NO_PRODUCER_ID: Final = -1
-NO_PRODUCER_EPOCH: Final = -1
-NO_SEQUENCE: Final = -1
-NO_PARTITION_LEADER_EPOCH: Final = -1
 
 
 def read_batches(
@@ -144,88 +142,6 @@ def _segments(source: Source) -> list[Segment]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Settings:
-    """The fields of a batch, each within its range."""
-
-    magic: int
-    compression_type: int
-    level: int | None
-    timestamp_type: int
-    base_offset: int
-    log_append_time: int
-    producer_id: int
-    producer_epoch: int
-    base_sequence: int
-    is_transactional: bool
-    is_control_batch: bool
-    partition_leader_epoch: int
-    delete_horizon_ms: int | None
-    write_limit: int
-
-
-_NUMBERS = {
-    "base_offset": (0, OFFSETS),
-    "producer_id": (NO_PRODUCER_ID, INT64),
-    "producer_epoch": (NO_PRODUCER_EPOCH, INT16),
-    "base_sequence": (NO_SEQUENCE, INT32),
-    "partition_leader_epoch": (NO_PARTITION_LEADER_EPOCH, INT32),
-    "write_limit": (INT32[1], (0, INT32[1])),
-}
-
-
-def _settings(
-    *,
-    magic: int,
-    compression_type: CompressionTypeLike,
-    compression_level: int | None,
-    timestamp_type: TimestampType | int = TimestampType.CREATE_TIME,
-    log_append_time: int = NO_TIMESTAMP,
-    is_transactional: bool = False,
-    is_control_batch: bool = False,
-    delete_horizon_ms: int | None = None,
-    **numbers: int,
-) -> _Settings:
-    """Check the rules that the types of the Rust core do not express."""
-    magic = _integer("magic", magic, MAGICS)
-    timestamp_type = TimestampType(timestamp_type)
-    log_append_time = _integer("log_append_time", log_append_time, INT64)
-    if log_append_time != NO_TIMESTAMP and timestamp_type != TimestampType.LOG_APPEND_TIME:
-        raise ValueError("log_append_time requires timestamp_type=LOG_APPEND_TIME")
-    if delete_horizon_ms is not None:
-        delete_horizon_ms = _integer("delete_horizon_ms", delete_horizon_ms, OFFSETS)
-    return _Settings(
-        magic=magic,
-        compression_type=int(compression_type_of(compression_type)),
-        level=None if compression_level is None else _integer("compression_level", compression_level, INT32),
-        timestamp_type=int(timestamp_type),
-        log_append_time=log_append_time,
-        is_transactional=bool(is_transactional),
-        is_control_batch=bool(is_control_batch),
-        delete_horizon_ms=delete_horizon_ms,
-        **{name: _integer(name, numbers.get(name, default), limits) for name, (default, limits) in _NUMBERS.items()},
-    )
-
-
-def batch_settings(
-    *,
-    magic: int,
-    compression_type: CompressionTypeLike,
-    compression_level: int | None,
-    base_offset: int,
-    batch_bytes: int,
-) -> _Settings:
-    """Make settings of batches of data records with CreateTime. Only for this package's modules."""
-    return _settings(
-        magic=magic,
-        compression_type=compression_type,
-        compression_level=compression_level,
-        base_offset=base_offset,
-        partition_leader_epoch=0,
-        write_limit=_integer("batch_bytes", batch_bytes, BATCH_BYTES),
-    )
-
-
 class RecordBatchBuilder(_kafkacomp.RecordBatchBuilder):
     """Builds one batch of magic 2, or its equivalent in magic 0 and 1: a wrapper message, or uncompressed messages.
 
@@ -284,10 +200,10 @@ class RecordBatchBuilder(_kafkacomp.RecordBatchBuilder):
         write_limit: int = 2**31 - 1,
     ) -> Self:
         """See the class."""
-        settings = _settings(
+        settings = BatchSettings(
             magic=magic,
             compression_type=compression_type,
-            compression_level=compression_level,
+            level=compression_level,
             base_offset=base_offset,
             timestamp_type=timestamp_type,
             log_append_time=log_append_time,
@@ -357,10 +273,10 @@ def build_batches(
         >>> [batch.base_offset for batch in record.read_batches(data)]
         [5, 6]
     """
-    settings = _settings(
+    settings = BatchSettings(
         magic=magic,
         compression_type=compression_type,
-        compression_level=compression_level,
+        level=compression_level,
         base_offset=base_offset,
         timestamp_type=timestamp_type,
         log_append_time=log_append_time,

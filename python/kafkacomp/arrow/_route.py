@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from kafkacomp.record import _Settings
+    from kafkacomp._batch_settings import BatchSettings
 
 #: The columns of a record.
 _RECORD: Final = ("key", "value", "timestamp", "headers", "offset")
@@ -37,7 +37,7 @@ class Written(NamedTuple):
 
 
 def by_key(  # noqa: PLR0917 - what a log is made of
-    reader: pa.RecordBatchReader, folder: Path, settings: _Settings, topic: str | None, partition: int | None,
+    reader: pa.RecordBatchReader, folder: Path, settings: BatchSettings, topic: str | None, partition: int | None,
     num_partitions: int | None, segment_bytes: int, topic_id: str | None,
 ) -> dict[str, Written]:  # fmt: skip
     """Write rows without offsets as Spark's sink does: by partition, or by key, or round-robin."""
@@ -86,7 +86,7 @@ def _with_narrow_partitions(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def by_columns(  # noqa: PLR0917 - what a log is made of
-    reader: pa.RecordBatchReader, folder: Path, settings: _Settings, topic: str | None, partition: int | None,
+    reader: pa.RecordBatchReader, folder: Path, settings: BatchSettings, topic: str | None, partition: int | None,
     segment_bytes: int, topic_id: str | None,
 ) -> dict[str, Written]:  # fmt: skip
     """Write rows with offsets: the rows of each partition are collected in a file, then written as its log."""

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import DEFAULT_BATCH_BYTES, OFFSETS, PARTITIONS, SEGMENT_BYTES, integer
+from kafkacomp._arguments import BATCH_BYTES, DEFAULT_BATCH_BYTES, OFFSETS, PARTITIONS, SEGMENT_BYTES, integer
+from kafkacomp._batch_settings import BatchSettings
 from kafkacomp._extras import require
 from kafkacomp._kafkacomp import ScanReader
 from kafkacomp._storage.filesystem import local_folder
 from kafkacomp._storage.names import check_topic
 from kafkacomp._storage.new_file import exists_error
 from kafkacomp.arrow._route import by_columns, by_key, published
-from kafkacomp.record import arrow_rows, batch_settings
+from kafkacomp.record import arrow_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from kafkacomp._kafkacomp import WrittenLog
     from kafkacomp._types import ArrowRows, CompressionTypeLike, StrPath
-    from kafkacomp.record import _Settings
 
 _DEFAULT_SEGMENT_BYTES = 1 << 30  # a broker's segment.bytes
 
@@ -67,11 +67,9 @@ def write(
     must have a partition.
 
     The indexes of the segments, producer snapshots, the leader epochs and, with ``topic_id``, ``partition.metadata``
-    are
-    written, too: to load the log into a broker that has the topic, stop it, copy the folder, and start it. A
-        partition's
-    folder appears complete or not at all, even if the process is killed: until all folders are complete, they have
-    names that brokers and scans ignore.
+    are written, too: to load the log into a broker that has the topic, stop it, copy the folder, and start it. A
+    partition's folder appears complete or not at all, even if the process is killed: until all folders are complete,
+    they have names that brokers and scans ignore.
 
     Args:
         rows: An object with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (a table, a data frame, a scan). It must
@@ -122,12 +120,13 @@ def write(
     integer("segment_bytes", segment_bytes, SEGMENT_BYTES)
     integer("base_offset", base_offset, OFFSETS)
     folder = local_folder(target)
-    settings = batch_settings(
+    settings = BatchSettings(
         magic=2,
         compression_type=compression_type,
-        compression_level=compression_level,
+        level=compression_level,
         base_offset=base_offset,
-        batch_bytes=batch_bytes,
+        partition_leader_epoch=0,
+        write_limit=integer("batch_bytes", batch_bytes, BATCH_BYTES),
     )
     _kafkacomp.remove_abandoned(os.path.join(folder, "topic-0"))  # noqa: PTH118 - whatever its name will be
     rows = arrow_rows(rows)
@@ -161,7 +160,7 @@ def _reader(rows: ArrowRows) -> pa.RecordBatchReader:
 
 
 def _write_several(  # noqa: PLR0917 - what a log is made of
-    reader: pa.RecordBatchReader, directory: str, settings: _Settings, topic: str | None, partition: int | None,
+    reader: pa.RecordBatchReader, directory: str, settings: BatchSettings, topic: str | None, partition: int | None,
     num_partitions: int | None, base_offset: int, segment_bytes: int, topic_id: str | None,
 ) -> WriteReport:  # fmt: skip
     if topic_id is not None and topic is None:

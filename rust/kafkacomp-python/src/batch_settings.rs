@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use crate::encode::{Level, compression};
 use crate::enums::{compression_type_for_id, timestamp_type_for_id};
 
-/// `kafkacomp.record._Settings`, which has checked its fields.
+/// `kafkacomp._batch_settings.BatchSettings`, which has checked its fields.
 #[derive(FromPyObject)]
 pub struct Settings {
     magic: i8,
