@@ -151,7 +151,9 @@ class Message:
             yield from ("        source.skip_tagged_fields()", "        return found", "", "")
             return
         plain = [field for field in fields if "tag" not in field]
-        if fields[: len(plain)] == plain and all(Versions.of(field["versions"]).test(self.valid) is None for field in plain):
+        if fields[: len(plain)] == plain and all(
+            Versions.of(field["versions"]).test(self.valid) is None for field in plain
+        ):
             yield f"        fields = ({''.join(f'{self._read(field)}, ' for field in plain)})"
             names = ["*fields", *(snake(field["name"]) for field in tagged)]
             plain = []
