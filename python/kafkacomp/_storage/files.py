@@ -55,19 +55,6 @@ _EPOCHS_OF_SEGMENT = re.compile(r"[0-9]{20}-[A-Za-z0-9_-]{22}\.leader_epoch_chec
 
 
 @dataclass(frozen=True)
-class Stored:
-    """A file of another file system, or a part of an object."""
-
-    #: For messages.
-    name: str
-    size: int
-    #: Reads the whole file.
-    read: Callable[[], bytes | None]
-    #: The object by which the core opens it.
-    source: Any = None
-
-
-@dataclass(frozen=True)
 class SourceFile:
     """A file and its kind."""
 
@@ -76,8 +63,14 @@ class SourceFile:
     #: snapshot; leader-epoch-checkpoint, offset-checkpoint, partition.metadata, quorum-state, meta.properties;
     #: rsm-manifest (of a segment that Aiven's plugin has stored).
     kind: str
-    #: How it is read, if it is not a local file.
-    stored: Stored | None = field(default=None, compare=False, repr=False)
+    #: The path for messages; for a local file the path as given.
+    name: str
+    #: Its bytes when it was listed.
+    size: int
+    #: Reads the whole file; ``None`` if it does not exist.
+    reader: Callable[[], bytes | None] = field(compare=False, repr=False)
+    #: The object by which the core opens it; the path of a local file.
+    source: Any = field(default=None, compare=False, repr=False)
 
     @property
     def base_offset(self) -> int | None:
@@ -85,24 +78,14 @@ class SourceFile:
         return leading_offset(self.path.name)
 
     @property
-    def name(self) -> str:
-        """The path for messages; for a local file the path as given."""
-        return str(self.path) if self.stored is None else self.stored.name
-
-    @property
-    def size(self) -> int:
-        """Its bytes."""
-        return os.stat(self.path).st_size if self.stored is None else self.stored.size  # noqa: PTH116 - a pure path
+    def is_local(self) -> bool:
+        """Whether it is a local file."""
+        return isinstance(self.source, str)
 
     @property
     def folder(self) -> str:
         """The path of its folder."""
-        return os.path.dirname(os.path.abspath(self.path)) if self.stored is None else parent_of(self.stored.name)  # noqa: PTH100, PTH120 - as above
-
-    @property
-    def source(self) -> Any:  # noqa: ANN401 - as the core takes it
-        """The object by which the core opens it."""
-        return str(self.path) if self.stored is None else self.stored.source
+        return os.path.dirname(os.path.abspath(self.name)) if self.is_local else parent_of(self.name)  # noqa: PTH100, PTH120 - no symlink is to be resolved
 
     @property
     def owner(self) -> tuple[str, int] | tuple[None, None]:
@@ -115,7 +98,7 @@ class SourceFile:
         Raises:
             OSError: the file cannot be read.
         """
-        content = read_local(str(self.path)) if self.stored is None else self.stored.read()
+        content = self.reader()
         if content is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.name)
         return content
@@ -148,7 +131,7 @@ def find(
             raise FileNotFoundError(errno.ENOENT, "no files of a Kafka log in this folder", str(source))
         for file in inside:
             # An object of tiered storage may be compressed; its manifest says so.
-            if file.stored is None and file.kind in BATCHES and not is_tiered_segment(file.path.name):
+            if file.is_local and file.kind in BATCHES and not is_tiered_segment(file.path.name):
                 refuse_packed_segment(str(file.path))
             found.setdefault(file.name, file)
     return list(found.values())
@@ -172,11 +155,11 @@ class _Place:
     def file(self, name: str | None, kind: str, size: int) -> SourceFile:
         """The file of this name in the folder at this place, or the file at the place itself."""
         if self.shown is not None:
-            return SourceFile(self.shown if name is None else self.shown / name, kind)
+            local = self.shown if name is None else self.shown / name
+            return SourceFile(local, kind, str(local), size, partial(read_local, str(local)), str(local))
         path = self.path if name is None else f"{self.path.rstrip('/')}/{name}"
-        filesystem = self.filesystem
-        stored = Stored(path, size, partial(filesystem.read, path), filesystem.segment(path))
-        return SourceFile(PurePosixPath(path), kind, stored)
+        reader, source = partial(self.filesystem.read, path), self.filesystem.segment(path)
+        return SourceFile(PurePosixPath(path), kind, path, size, reader, source)
 
     def folder(self, name: str) -> _Place:
         """The folder of this name in the folder at this place."""

@@ -47,10 +47,10 @@ INTERNAL_TOPICS: Final = frozenset(
 )
 
 
-def check_topic(topic: str) -> None:
+def check_topic(topic: str, what: str = "invalid topic name") -> None:
     """Raise ValueError for names that a broker refuses for new topics."""
     if not _TOPIC.fullmatch(topic) or topic in {".", ".."}:
-        raise ValueError(f"invalid topic name {topic!r}: 1 to 249 letters, digits, dots, underscores and dashes")
+        raise ValueError(f"{what} {topic!r}: 1 to 249 letters, digits, dots, underscores and dashes")
 
 
 def segment_offset(name: str) -> int | None:

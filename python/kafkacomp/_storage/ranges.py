@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from kafkacomp._storage.chunks import plain_chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from kafkacomp._storage.chunks import Chunk, ChunkIndex
 
@@ -142,41 +142,36 @@ class RangeFile:
 
     def _fetch(self, first: int, last: int) -> None:
         """Start requests for those of these chunks that are neither cached nor requested, one for each gap."""
-        number = first
-        while number <= last:
-            if self._is_there(number):
-                number += 1
-                continue
-            end = number + 1
-            size = self._chunks.chunk(number).stored_size
-            while end <= last and not self._is_there(end):
-                size += self._chunks.chunk(end).stored_size
-                if size > MAX_REQUEST:
-                    break
-                end += 1
+        for number, end in self._gaps(first, last + 1, MAX_REQUEST):
             if first == number and end > last:
                 for place, content in enumerate(self._load(number, end)):
                     self._keep(number + place, content)
             else:
                 self._start(number, end)
-            number = end
 
     def _fetch_ahead(self, number: int) -> None:
         if self._run < _AHEAD_FROM:
             return
         request = min(self._run, MAX_REQUEST)
         requests = MAX_REQUESTS if request == MAX_REQUEST else 2
-        while number < self._chunks.count and len(self._ahead) < requests:
+        for first, end in self._gaps(number, self._chunks.count, request):
+            if len(self._ahead) >= requests:
+                return
+            self._start(first, end)
+
+    def _gaps(self, number: int, stop: int, most: int) -> Iterator[tuple[int, int]]:
+        """Divide the chunks that are neither cached nor requested into requests of up to ``most`` bytes."""
+        while number < stop:
             if self._is_there(number):
                 number += 1
                 continue
             end, size = number, 0
-            while end < self._chunks.count and not self._is_there(end):
+            while end < stop and not self._is_there(end):
                 size += self._chunks.chunk(end).stored_size
-                if end > number and size > request:
+                if end > number and size > most:
                     break
                 end += 1
-            self._start(number, end)
+            yield number, end
             number = end
 
     def _start(self, first: int, end: int) -> None:

@@ -8,11 +8,16 @@ from __future__ import annotations
 import errno
 import os
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kafkacomp._extras import require
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typing_extensions import Buffer
+
     from kafkacomp._storage.ranges import File
 
 #: The most bytes of an index, a snapshot or a checkpoint: as many entries as a segment of 2 GiB has batches. Kafka's
@@ -52,6 +57,20 @@ def check_size(size: int, path: str) -> None:
         raise OSError(errno.EFBIG, f"more than {MOST_BYTES >> 20} MiB: too large to be an index or a checkpoint", path)
 
 
+@dataclass(frozen=True)
+class _OpenFile:
+    """A file of a store, by the functions of its library."""
+
+    get_size: Callable[[], int]
+    get_range: Callable[[int, int], Buffer]
+
+    def size(self) -> int:
+        return int(self.get_size())
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        return bytes(self.get_range(nbytes, offset))
+
+
 class ArrowStore:
     """A file system of pyarrow."""
 
@@ -86,30 +105,22 @@ class ArrowStore:
         return b"".join(pieces)
 
     def open(self, path: str) -> File:
-        return _ArrowFile(self, self._fs.open_input_file(path), path)
+        file = self._fs.open_input_file(path)
 
+        def read_at(nbytes: int, offset: int) -> bytes:
+            try:
+                content: bytes = file.read_at(nbytes, offset)
+            except OSError as error:
+                self._raise_if_deleted(path, error)
+                raise
+            return content
 
-class _ArrowFile:
-    def __init__(self, store: ArrowStore, file: Any, path: str) -> None:  # noqa: ANN401 - pyarrow is an extra
-        self._store = store
-        self._file = file
-        self._path = path
+        return _OpenFile(file.size, read_at)
 
-    def size(self) -> int:
-        return int(self._file.size())
-
-    def read_at(self, nbytes: int, offset: int) -> bytes:
-        try:
-            content: bytes = self._file.read_at(nbytes, offset)
-        except OSError as error:
-            self._raise_if_deleted(error)
-            raise
-        return content
-
-    def _raise_if_deleted(self, error: OSError) -> None:
+    def _raise_if_deleted(self, path: str, error: OSError) -> None:
         """FileNotFoundError for an object that was deleted since it was opened, which pyarrow does not raise."""
         try:
-            self._store.info(self._path)
+            self.info(path)
         except FileNotFoundError as gone:
             raise gone from error
         except OSError:
@@ -138,20 +149,10 @@ class FsspecStore(ArrowStore):
 
     def open(self, path: str) -> File:
         # pyarrow would open a buffered file, which fetches up to 50 MB for every read.
-        return _FsspecFile(self._inner, path)
-
-
-class _FsspecFile:
-    def __init__(self, filesystem: Any, path: str) -> None:  # noqa: ANN401 - fsspec is an extra
-        self._fs = filesystem
-        self._path = path
-
-    def size(self) -> int:
-        return int(self._fs.size(self._path))
-
-    def read_at(self, nbytes: int, offset: int) -> bytes:
-        content: bytes = self._fs.cat_file(self._path, start=offset, end=offset + nbytes)
-        return content
+        return _OpenFile(
+            partial(self._inner.size, path),
+            lambda nbytes, offset: self._inner.cat_file(path, start=offset, end=offset + nbytes),
+        )
 
 
 class ObstoreStore:
@@ -183,16 +184,7 @@ class ObstoreStore:
             return None
 
     def open(self, path: str) -> File:
-        return _ObstoreFile(self._store, path)
-
-
-class _ObstoreFile:
-    def __init__(self, store: Any, path: str) -> None:  # noqa: ANN401 - obstore's
-        self._store = store
-        self._path = path
-
-    def size(self) -> int:
-        return int(self._store.head(self._path)["size"])
-
-    def read_at(self, nbytes: int, offset: int) -> bytes:
-        return bytes(self._store.get_range(self._path, start=offset, length=nbytes))
+        return _OpenFile(
+            lambda: self._store.head(path)["size"],
+            lambda nbytes, offset: self._store.get_range(path, start=offset, length=nbytes),
+        )

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from kafkacomp._storage.files import SourceFile, Stored
+from kafkacomp._storage.files import SourceFile
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.tiered.objects import ChunkedSegment, read_manifest
 
@@ -35,18 +35,16 @@ def chunked_files(folder: RemoteFolder, keys: EncryptionKeys) -> Iterator[Source
         if "rsm-manifest" not in each.files:
             _LOGGER.warning("%s: skipped: it has no manifest", log)
             continue
-        path = each.files["rsm-manifest"].path
-        content = Stored(path, each.files["rsm-manifest"].size, partial(filesystem.read, path))
-        yield SourceFile(PurePosixPath(path), "rsm-manifest", content)
+        path, size = each.files["rsm-manifest"].path, each.files["rsm-manifest"].size
+        yield SourceFile(PurePosixPath(path), "rsm-manifest", path, size, partial(filesystem.read, path))
         try:
             manifest = read_manifest(filesystem, path)
         except (CorruptRecordError, OSError):
             continue  # reported when the manifest's file is read
         indexes = folder.file(each.start_offset, each.id, "indexes")
         segment = ChunkedSegment(filesystem, log, indexes, manifest, keys)
-        stored = Stored(log, manifest.chunks.file_size, lambda: None, segment)
-        yield SourceFile(PurePosixPath(log), "log", stored)
+        yield SourceFile(PurePosixPath(log), "log", log, manifest.chunks.file_size, lambda: None, segment)
         for suffix, part in manifest.indexes.items():
             name = f"{log.removesuffix('log')}{suffix}"
-            stored = Stored(name, part.size, partial(segment.side_file, suffix))
-            yield SourceFile(PurePosixPath(name), _KINDS.get(suffix, suffix), stored)
+            kind, reader = _KINDS.get(suffix, suffix), partial(segment.side_file, suffix)
+            yield SourceFile(PurePosixPath(name), kind, name, part.size, reader)
