@@ -25,6 +25,7 @@ from kafkacomp._storage.state_file import (
     dictionary,
     fields,
     is_one_name,
+    names,
     number,
     read_json,
     replace_json,
@@ -88,8 +89,8 @@ def _pending(content: object) -> Pending:
     staging, removed, written, lengths = fields("pending", content, ("staging", "removed", "written", "lengths"))
     if not isinstance(staging, str) or not STAGING.fullmatch(staging):
         raise MalformedError(f"{shown(staging)} is not the name of a job's folder")
-    _partitions("removed", removed)
-    _partitions("written", written)
+    for what, partitions in (("removed", removed), ("written", written)):
+        names(what, partitions, _is_partition, "a partition's folder")
     dictionary("lengths", lengths)
     for partition, segments in lengths.items():
         if partition not in written:
@@ -101,15 +102,8 @@ def _pending(content: object) -> Pending:
     return Pending(staging, removed, written, lengths)
 
 
-def _partitions(what: str, content: object) -> None:
-    """Refuse anything but a list of distinct names of partition folders."""
-    if not isinstance(content, list):
-        raise MalformedError(f"{what} is not a list but {shown(content)}")
-    for name in content:
-        if not isinstance(name, str) or partition_of(name) is None or not is_one_name(name):
-            raise MalformedError(f"{shown(name)} in {what} is not the name of a partition's folder")
-    if len(set(content)) != len(content):
-        raise MalformedError(f"{what} has a name twice")
+def _is_partition(name: str) -> bool:
+    return partition_of(name) is not None and is_one_name(name)
 
 
 def write_state(folder: Path, state: State) -> None:

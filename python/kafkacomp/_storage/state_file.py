@@ -151,6 +151,18 @@ def number(what: str, content: object) -> int:
     return content
 
 
+def names(what: str, content: object, is_right: Callable[[str], bool], kind: str) -> list[str]:
+    """A list of distinct names, each of which must be that of a ``kind``."""
+    if not isinstance(content, list):
+        raise MalformedError(f"{what} is not a list but {shown(content)}")
+    for name in content:
+        if not isinstance(name, str) or not is_right(name):
+            raise MalformedError(f"{shown(name)} in {what} is not the name of {kind}")
+    if len(set(content)) != len(content):
+        raise MalformedError(f"{what} has a name twice")
+    return content
+
+
 def is_one_name(name: str) -> bool:
     """Whether a name cannot lead out of its folder."""
     return not {"/", "\\", "\0", os.sep} & set(name)

@@ -28,6 +28,7 @@ from kafkacomp._storage.state_file import (
     dictionary,
     fields,
     is_one_name,
+    names,
     number,
     open_file,
     open_folder,
@@ -229,13 +230,8 @@ def _pending(content: object) -> Pending:
     staging, attempts, removed = fields("pending", dictionary("pending", content), ("staging", "attempts", "removed"))
     if not isinstance(staging, str) or not _STAGING.fullmatch(staging):
         raise MalformedError(f"{shown(staging)} is not the name of a job's folder")
-    for what, names, is_right in (("attempts", attempts, _is_attempt), ("removed", removed, _is_data_file)):
-        if not isinstance(names, list):
-            raise MalformedError(f"{what} is not a list but {shown(names)}")
-        for name in names:
-            if not isinstance(name, str) or not is_right(name):
-                raise MalformedError(f"{shown(name)} in {what} is not the name of an exported file")
-    return Pending(staging, attempts, removed)
+    names("attempts", attempts, _is_attempt, "an exported file")
+    return Pending(staging, attempts, names("removed", removed, _is_data_file, "an exported file"))
 
 
 def _is_attempt(name: str) -> bool:
