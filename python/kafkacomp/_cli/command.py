@@ -29,8 +29,7 @@ from kafkacomp._cli.common import (
     waiting,
 )
 from kafkacomp._cli.diff import diff
-from kafkacomp._cli.dump import Selected
-from kafkacomp._cli.dump import dump as dump_files
+from kafkacomp._cli.dump import Dump, Selected
 from kafkacomp._cli.filters import Bounds, bound_options, conditions_of, row_options
 from kafkacomp._cli.info import info
 from kafkacomp._cli.partitioned import KEYS, keys_of
@@ -165,11 +164,13 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
         raise click.UsageError("--first and --last cannot be given together")
     chosen = Bounds.of(conditions=conditions_of(key, key_regex, value_contains, header), **bounds)
     selected = Selected(bounds=chosen, first=first, last=last, limit=limit)
-    options = {"deep": deep, "payload": payload, "max_output_size": max_output_size, "selected": selected}
     files = files_of(paths, encryption_keys, storage_options)
     with progress_bar("dump", sum(file.size for file in files)) as advance:
         out = renderer("jsonl" if as_json else form, beside(advance))
-        is_intact = dump_files(files, out, complain, log_format=log_format, progress=advance, **options)  # type: ignore[arg-type]
+        is_intact = Dump(
+            out=out, complain=complain, deep=deep, payload=payload, max_output_size=max_output_size,
+            log_format=log_format, selected=selected, progress=advance,
+        ).run(files)  # fmt: skip
     if isinstance(out, Table) and out.has_truncated:
         say("texts that end with … are truncated: --json shows them completely")
     return FINE if is_intact else CORRUPT

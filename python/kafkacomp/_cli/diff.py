@@ -75,10 +75,10 @@ def diff(  # noqa: PLR0917 - click hands everything over by name
                 message = f"{lacking} has no folder of this name, so that there is nothing to compare"
                 found.append(_Difference(*key, None, message))
                 continue
-            difference, count = _compared(key, (pair[0], pair[1]), (source, other), advance, options)
+            difference, count = _compared((pair[0], pair[1]), (source, other), advance, options)
             records += count
             if difference is not None:
-                found.append(difference)
+                found.append(_Difference(*key, *difference))
     _give(found, len(keys), records, as_json=as_json)
     return CORRUPT if found else FINE
 
@@ -106,54 +106,49 @@ def _by_name(partitions: list[Partition], source: str) -> dict[tuple[str | None,
 
 
 def _compared(
-    key: tuple[str | None, int | None],
     pair: tuple[Partition, Partition],
     names: tuple[str, str],
     advance: Callable[[int], object],
     options: dict[str, Any],
-) -> tuple[_Difference | None, int]:
-    """Find the first difference of two partitions, and count the equal records before it."""
+) -> tuple[tuple[int | None, str] | None, int]:
+    """Find the first difference of two partitions, its offset and words, and count the equal records before it."""
     one, two = (_Rows(each, advance, options) for each in pair)
     same = 0
     while True:
         first, second = one.here(), two.here()
         if first is None or second is None:
             if first is None and second is None:
-                return _unread(key, (one, two), names), same
+                return _unread((one, two), names), same
             left, lacking = (second, names[0]) if first is None else (first, names[1])
             assert left is not None  # noqa: S101 - one of the two is
             offset = left.column("offset")[0].as_py()
-            return _Difference(*key, offset, f"offset {offset} is not in {lacking}"), same
+            return (offset, f"offset {offset} is not in {lacking}"), same
         count = min(first.num_rows, second.num_rows)
         first, second = first.slice(0, count), second.slice(0, count)
         if not first.equals(second):
             at = next(at for at in range(count) if not first.slice(at, 1).equals(second.slice(at, 1)))
-            return _difference(key, first.slice(at, 1), second.slice(at, 1), names), same + at
+            return _difference(first.slice(at, 1), second.slice(at, 1), names), same + at
         same += count
         one.skip(count)
         two.skip(count)
 
 
-def _unread(
-    key: tuple[str | None, int | None], rows: tuple[_Rows, _Rows], names: tuple[str, str]
-) -> _Difference | None:
+def _unread(rows: tuple[_Rows, _Rows], names: tuple[str, str]) -> tuple[None, str] | None:
     """A difference for bytes that cannot be read, which are not compared."""
     for each, name in zip(rows, names, strict=True):
         if each.unread_bytes:
-            return _Difference(*key, None, f"{each.unread_bytes:,} bytes in {name} cannot be read")
+            return None, f"{each.unread_bytes:,} bytes in {name} cannot be read"
     return None
 
 
-def _difference(
-    key: tuple[str | None, int | None], first: pa.RecordBatch, second: pa.RecordBatch, names: tuple[str, str]
-) -> _Difference:
+def _difference(first: pa.RecordBatch, second: pa.RecordBatch, names: tuple[str, str]) -> tuple[int, str]:
     offsets = [each.column("offset")[0].as_py() for each in (first, second)]
     if offsets[0] != offsets[1]:
         offset = min(offsets)
         lacking = names[0] if offsets[0] > offsets[1] else names[1]
-        return _Difference(*key, offset, f"offset {offset} is not in {lacking}")
+        return offset, f"offset {offset} is not in {lacking}"
     different = [name for name in _COLUMNS if not first.column(name).equals(second.column(name))]
-    return _Difference(*key, offsets[0], f"offset {offsets[0]} differs in {', '.join(different)}")
+    return offsets[0], f"offset {offsets[0]} differs in {', '.join(different)}"
 
 
 class _Rows:

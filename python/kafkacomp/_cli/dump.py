@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -44,63 +45,6 @@ class Selected:
     def is_everything(self) -> bool:
         """Whether the whole file is shown."""
         return not self.chooses_records and not self.bounds.are_of_batches
-
-
-def dump(
-    files: Sequence[SourceFile],
-    out: Renderer,
-    complain: Callable[[str], None],
-    *,
-    deep: bool,
-    payload: bool,
-    max_output_size: int,
-    log_format: LogFormat = "auto",
-    selected: Selected | None = None,
-    progress: Callable[[int], object] = lambda _: None,
-) -> bool:
-    """Write the rows of all files; corruption goes to ``complain``, and the rest is still written.
-
-    ``progress`` is called with the bytes read since the last call. Returns whether all is intact.
-
-    Raises:
-        ValueError: bounds or conditions on a log of Kafka 0.7.
-    """
-    selected = selected or Selected(bounds=Bounds())
-    dumping = _Dump(
-        out=out,
-        complain=complain,
-        deep=deep or selected.chooses_records,
-        payload=payload,
-        max_output_size=max_output_size,
-        selected=selected,
-        course=_Course(selected.limit),
-        progress=progress,
-    )
-    files = selected.bounds.files(files)
-    if not selected.is_everything:
-        files = [file for file in files if file.kind in BATCHES]
-    sound = True
-    for folder, group in groupby(files, key=lambda file: file.folder):
-        dumping.course.begin(folder, selected.first)
-        if selected.last is not None:
-            sound &= dumping.last_of([file for file in group if not _is_old(file, log_format, selected)])
-            continue
-        for file in group:
-            if dumping.course.is_complete:
-                break
-            sound &= dumping.file(file, is_old=_is_old(file, log_format, selected))
-    return sound
-
-
-def _is_old(file: SourceFile, log_format: LogFormat, selected: Selected) -> bool:
-    """Whether a file is of Kafka 0.7."""
-    if file.kind not in BATCHES:
-        return False
-    if log_format_of(file.source, file.name, log_format) != "0.7":
-        return False
-    if not selected.is_everything:
-        raise ValueError(f"{file.name}: a log of Kafka 0.7: use kafkacomp export to select its records")
-    return True
 
 
 class _Course:
@@ -160,17 +104,53 @@ class _LastRecords:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Dump:
-    """Writes rows and reports corruption, for one run of the command."""
+class Dump:
+    """Writes the rows of files; corruption goes to ``complain``, and the rest is still written."""
 
     out: Renderer
     complain: Callable[[str], None]
     deep: bool
     payload: bool
     max_output_size: int
+    log_format: LogFormat
     selected: Selected
-    course: _Course
+    #: Called with the bytes read since the last call.
     progress: Callable[[int], object]
+
+    def run(self, files: Sequence[SourceFile]) -> bool:
+        """Write the rows of all files, and return whether all is intact.
+
+        Raises:
+            ValueError: bounds or conditions on a log of Kafka 0.7.
+        """
+        selected, course = self.selected, self.course
+        files = selected.bounds.files(files)
+        if not selected.is_everything:
+            files = [file for file in files if file.kind in BATCHES]
+        sound = True
+        for folder, group in groupby(files, key=lambda file: file.folder):
+            course.begin(folder, selected.first)
+            if selected.last is not None:
+                sound &= self.last_of([file for file in group if not self._is_old(file)])
+                continue
+            for file in group:
+                if course.is_complete:
+                    break
+                sound &= self.file(file, is_old=self._is_old(file))
+        return sound
+
+    @cached_property
+    def course(self) -> _Course:
+        """The number of records still to show."""
+        return _Course(self.selected.limit)
+
+    def _is_old(self, file: SourceFile) -> bool:
+        """Whether a file is of Kafka 0.7."""
+        if file.kind not in BATCHES or log_format_of(file.source, file.name, self.log_format) != "0.7":
+            return False
+        if not self.selected.is_everything:
+            raise ValueError(f"{file.name}: a log of Kafka 0.7: use kafkacomp export to select its records")
+        return True
 
     def batches(self, file: SourceFile) -> Iterator[RecordBatch | Corruption]:
         """The batches of a file, which count as read one by one."""
@@ -211,7 +191,7 @@ class _Dump:
             if not batch.is_valid:
                 self.complain(_named(file, f"the checksum of the batch at byte {batch.position} is wrong"))
                 sound = False
-            if self.deep:
+            if self.deep or self.selected.chooses_records:
                 sound &= self._records_of(file, batch)
         return sound
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import io
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from kafkacomp._cli.common import complain
 from kafkacomp._cli.partitioned import KEYS, columns_of, partitioned
@@ -18,6 +19,8 @@ from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
     from typing import BinaryIO, TypeAlias
+
+    from typing_extensions import Buffer
 
     from kafkacomp import ScanReport
     from kafkacomp._cli.writers import Write
@@ -101,8 +104,8 @@ def export(
         with partitioned(target, kind, partition_by, schema, suffix=suffix, **options) as write:
             return _write_rows(reader, write)
     if is_standard_output(target):
-        is_shown = is_text(kind) and sys.stdout.isatty()
-        return write_to((_Shown if is_shown else _Unclosed)(sys.stdout.buffer), None)  # type: ignore[arg-type] # what writers call
+        out = _StandardOutput(is_escaped=is_text(kind) and sys.stdout.isatty())
+        return write_to(cast("BinaryIO", out), None)
     try:
         with new_file(target, replace=force) as path, path.open("xb") as file:
             return write_to(file, format_of(target.name)[1])
@@ -131,51 +134,27 @@ def is_standard_output(target: Path) -> bool:
     return str(target) == "-"
 
 
-class _Unclosed:
-    """Standard output as a file that its writers do not close."""
+class _StandardOutput(io.RawIOBase):
+    """Standard output as a file that stays open when its writers close it.
 
-    closed = False
+    A terminal would execute the control sequences in payloads: with ``is_escaped`` the text has none.
+    """
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-
-    def write(self, data: bytes) -> int:
-        """Write bytes."""
-        return self._file.write(data)
-
-    def flush(self) -> None:
-        """Write what is buffered."""
-        self._file.flush()
+    def __init__(self, *, is_escaped: bool) -> None:
+        self._out = sys.stdout.buffer
+        # A write may end within a character.
+        self._decoder = codecs.getincrementaldecoder("utf-8")() if is_escaped else None
 
     def writable(self) -> bool:
-        """Yes."""
         return True
 
+    def write(self, data: Buffer) -> int:
+        text = bytes(data)
+        self._out.write(text if self._decoder is None else escaped_lines(self._decoder.decode(text)).encode())
+        return len(text)
 
-class _Shown(_Unclosed):
-    """A terminal, which would execute the control sequences in payloads."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        super().__init__(file)
-        # A write may end within a character.
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-
-    def write(self, data: bytes) -> int:
-        """Write text with control characters escaped."""
-        super().write(escaped_lines(self._decoder.decode(data)).encode())
-        return len(data)
-
-    def readable(self) -> bool:
-        """No."""
-        return False
-
-    def seekable(self) -> bool:
-        """False: it may be a pipe."""
-        return False
-
-    def close(self) -> None:
-        """Keep standard output open."""
-        self.flush()
+    def flush(self) -> None:
+        self._out.flush()
 
 
 def show_losses(report: ScanReport) -> None:

@@ -71,8 +71,8 @@ def info(  # noqa: PLR0917 - click hands everything over by name
     with progress_bar("info", total) as advance:
         found = describe(
             chosen,
+            checked_threads(threads),
             deep=deep,
-            threads=checked_threads(threads),
             log_format=log_format,
             max_output_size=max_output_size,
             progress=advance,

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 #: The most characters of a key, a value or a list that a table shows.
 CELL = 60
 
+#: Fields that are Java's OptionalLong.
+_OPTIONAL = frozenset({"deleteHorizonMs", "currentTxnFirstOffset"})
 _CONTROL_LABELS = {
     "LEADER_CHANGE": "LeaderChange:",
     "SNAPSHOT_HEADER": "SnapshotHeader",
@@ -146,7 +148,7 @@ class KafkaLines:
         self._out.write(f"Dumping {printable(name)}\n")
 
     def row(self, kind: str, row: dict[str, Any]) -> None:
-        line = {"batch": _batch_line, "record": _record_line}.get(kind, _entry_line)(row)
+        line = _record_line(row) if kind == "record" else _entry_line(row)
         self._out.write(printable(line) + "\n")
 
 
@@ -173,21 +175,17 @@ def csv_cell(value: object) -> str:
 def _kafka(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value)
+    return json.dumps(value) if isinstance(value, list | dict) else str(value)
 
 
-def _batch_line(row: dict[str, Any]) -> str:
-    words = []
-    for name, value in row.items():
-        if name == "timestampType":
-            continue
-        if name == "deleteHorizonMs":
-            words.append(f"{name}: " + ("OptionalLong.empty" if value is None else f"OptionalLong[{value}]"))
-        elif name == "timestamp":
-            words.append(f"{row['timestampType']}: {value}")
-        else:
-            words.append(f"{name}: {_kafka(value)}")
-    return " ".join(words)
+def _entry_line(row: dict[str, Any]) -> str:
+    """The line of a batch or of an entry of a side file."""
+    shown = {name: _kafka(value) for name, value in row.items()}
+    for name in _OPTIONAL & row.keys():
+        shown[name] = "OptionalLong.empty" if row[name] is None else f"OptionalLong[{row[name]}]"
+    if kind := shown.pop("timestampType", None):
+        shown = {kind if name == "timestamp" else name: value for name, value in shown.items()}
+    return " ".join(f"{name}: {value}" for name, value in shown.items())
 
 
 def _record_line(row: dict[str, Any]) -> str:
@@ -209,14 +207,4 @@ def _record_line(row: dict[str, Any]) -> str:
             words.append(f"{name}: {row[name]}")
         elif f"{name}Base64" in row:
             words.append(f"{name}Base64: {row[f'{name}Base64']}")
-    return " ".join(words)
-
-
-def _entry_line(row: dict[str, Any]) -> str:
-    words = []
-    for name, value in row.items():
-        if name == "currentTxnFirstOffset":
-            words.append(f"{name}: " + ("OptionalLong.empty" if value is None else f"OptionalLong[{value}]"))
-        else:
-            words.append(f"{name}: {_kafka(value) if not isinstance(value, list | dict) else json.dumps(value)}")
     return " ".join(words)

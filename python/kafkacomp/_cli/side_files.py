@@ -28,7 +28,7 @@ def entries(file: SourceFile) -> list[dict[str, Any]]:  # noqa: C901, PLR0911 - 
         CorruptRecordError: the file is corrupt.
         OSError: the file cannot be read.
     """
-    path: PathOrBytes = file.name if file.stored is None else _content(file)
+    path: PathOrBytes = file.name if file.is_local else _content(file)
     match file.kind:
         case "index":
             return [entry._asdict() for entry in log.read_offset_index(path, file.base_offset)]

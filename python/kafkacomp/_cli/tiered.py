@@ -7,11 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from kafkacomp._cli.common import complain, say_json, together, waiting
 from kafkacomp._cli.side_files import NOT_FILES
+from kafkacomp._cli.tables import Column, show_table, width_of_output
 from kafkacomp._click import parsed
 from kafkacomp._exit_status import CORRUPT, FINE
 from kafkacomp._storage.files import find
@@ -31,6 +30,11 @@ if TYPE_CHECKING:
     from kafkacomp.exceptions import CorruptRecordError
 
 _STORAGE_OPTION = "--storage-option"
+_COLUMNS = (
+    Column("partition", is_name=True), Column("segment", is_name=True), Column("state", is_name=True),
+    Column("offsets", is_name=True), Column("epochs", 3, is_name=True), Column("size", 2), Column("stored", 2),
+    Column("chunks", 4, is_name=True), Column("key", 5, is_name=True), Column("read", 1, is_name=True),
+)  # fmt: skip
 
 
 def _key(text: str) -> tuple[str, str]:
@@ -150,19 +154,8 @@ def tiered(path: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - h
         for each in found:
             say_json(each.as_dict())
         return status
-    table = Table(box=None, pad_edge=False)
-    for name in ("partition", "segment", "state", "offsets", "epochs", "size", "stored", "chunks", "key", "read"):
-        table.add_column(name, overflow="fold", justify="right" if name in {"size", "stored"} else "left")
-    for each in found:
-        table.add_row(*_cells(each))
-    Console(highlight=False, markup=False, width=None if _is_terminal() else 200).print(table)
+    show_table(_COLUMNS, [_cells(each) for each in found], width=width_of_output())
     return status
-
-
-def _is_terminal() -> bool:
-    import sys  # noqa: PLC0415 - whatever standard output is by now
-
-    return sys.stdout.isatty()
 
 
 def _cells(each: SegmentInfo) -> list[str]:

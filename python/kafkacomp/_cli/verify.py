@@ -165,23 +165,13 @@ def _finding(found: Finding) -> dict[str, Any]:
     return camel_case({name: fields[name] for name in fields if name not in {"is_error", "is_gap"}})
 
 
-def verify_files(
-    files: Sequence[SourceFile],
-    *,
-    max_output_size: int,
-    threads: int,
-    progress: Callable[[int], object],
-    log_format: LogFormat = "auto",
-) -> Report:
-    """Check all files; ``progress`` is called with the bytes done since the last call, from any thread."""
+def verify_files(files: Sequence[SourceFile], **options: Any) -> Report:  # noqa: ANN401 - handed on
+    """Check all files; the options are those of :func:`verify`."""
     groups: dict[object, list[SourceFile]] = {}
     for file in files:
         if file.kind in BATCHES:
             groups.setdefault(file.name if _base_offset(file) is None else (file.kind, file.folder), []).append(file)
-    report = verify(
-        [_partition(group) for group in groups.values()],
-        max_output_size=max_output_size, threads=threads, progress=progress, log_format=log_format,
-    )  # fmt: skip
+    report = verify([_partition(group) for group in groups.values()], **options)
     known = {file.path for group in groups.values() for file in group}
     for file in files:
         if file.kind not in BATCHES:
@@ -199,7 +189,10 @@ def verify(
     progress: Callable[[int], object],
     log_format: LogFormat = "auto",
 ) -> Report:
-    """Check the segments of partitions; ``progress`` as in :func:`verify_files`."""
+    """Check the segments of partitions.
+
+    ``progress`` is called with the bytes done since the last call, from any thread.
+    """
     report = Report()
     checks = [PartitionCheck(each, log_format, max_output_size, progress) for each in partitions]
 
@@ -226,7 +219,7 @@ def verify(
 
 def _partition(files: Sequence[SourceFile]) -> Partition:
     """The segments of a folder as a partition; the context is what its folder has besides, by which they are judged."""
-    folder, is_local = files[0].folder, files[0].stored is None
+    folder, is_local = files[0].folder, files[0].is_local
     topic, number = files[0].owner
     segments = [Segment(each.name, each.source, each.size, base_offset=_base_offset(each)) for each in files]
     partition = Partition(topic, number, segments)
@@ -260,8 +253,7 @@ def _side_file(file: SourceFile) -> Iterator[tuple[int, str]]:
     except KafkaCompError as error:
         yield error.position or 0, str(error).removeprefix(f"{file.name}: ")
         return
-    is_local = file.stored is None
-    if file.kind in _WITH_SEGMENT and is_local and not Path(file.path).with_suffix(".log").exists():
+    if file.kind in _WITH_SEGMENT and file.is_local and not Path(file.path).with_suffix(".log").exists():
         yield 0, f"index without a segment: {file.path.with_suffix('.log').name} does not exist"
     if file.kind == "leader-epoch-checkpoint":
         for before, after in pairwise(rows):
