@@ -122,16 +122,7 @@ def _of_log(window: Window, form: Format, cap: int, failed: Callable[[str], obje
         rows = _scanned([each.data for each in found], cap)
     content.rows = rows
     content.stamps = _stamps(rows)
-    if form.name == MODERN:
-        at = 0
-        for each in found:
-            section = each.section
-            if section is None:
-                section = form.section(rows.slice(at, each.records))
-            content.batches.append(Batch(each.kind, each.stored, each.records, section, each.packed))
-            at += each.records
-    else:
-        content.batches = list(_joined(found, rows, form))
+    content.batches = list(_batches(_grouped(found, form), rows, form))
     return content
 
 
@@ -209,31 +200,29 @@ def _one(table: pa.Table) -> pa.RecordBatch:
     return batches[0] if batches else pa.RecordBatch.from_pylist([], table.schema)
 
 
-def _joined(found: list[_Stored], rows: pa.RecordBatch, form: Format) -> Iterator[Batch]:
-    """Iterate over batches of formats 0 and 1; uncompressed messages are grouped by the default ``batch.size``."""
-    at = 0
-    run: list[_Stored] = []
-
-    def flush() -> Iterator[Batch]:
-        nonlocal at
-        if run:
-            records, size = sum(each.records for each in run), sum(each.stored for each in run)
-            section = run[0].section
-            if section is None:
-                section = form.section(rows.slice(at, records))
-            yield Batch(run[0].kind, size, records, section, run[0].packed)
-            at += records
-            run.clear()
-
+def _grouped(found: list[_Stored], form: Format) -> list[list[_Stored]]:
+    """Group uncompressed messages of formats 0 and 1 by the default ``batch.size``; other batches stay alone."""
+    groups: list[list[_Stored]] = []
     for each in found:
-        plain = each.kind is CompressionType.NONE
-        full = run and sum(part.stored for part in run) + each.stored > ASSUMED_BATCH_SIZE
-        if not plain or full:
-            yield from flush()
-        run.append(each)
-        if not plain:
-            yield from flush()
-    yield from flush()
+        last = groups[-1] if groups and form.name != MODERN else []
+        are_plain = {each.kind, *(part.kind for part in last)} == {CompressionType.NONE}
+        if last and are_plain and sum(part.stored for part in last) + each.stored <= ASSUMED_BATCH_SIZE:
+            last.append(each)
+        else:
+            groups.append([each])
+    return groups
+
+
+def _batches(groups: list[list[_Stored]], rows: pa.RecordBatch, form: Format) -> Iterator[Batch]:
+    """Iterate over the batches of groups, whose records are the rows."""
+    at = 0
+    for group in groups:
+        kind, section, packed = group[0].kind, group[0].section, group[0].packed
+        records = sum(each.records for each in group)
+        if section is None:
+            section = form.section(rows.slice(at, records))
+        yield Batch(kind, sum(each.stored for each in group), records, section, packed)
+        at += records
 
 
 # ----------------------------------------------------------------------------------------------------- Kafka 0.7

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Final
 
 import kafkacomp
@@ -55,13 +55,8 @@ class Payload:
 
     def add(self, other: Payload) -> None:
         """Add the statistics of another window."""
-        self.histogram += other.histogram
-        self.compressed += other.compressed
-        self.size += other.size
-        self.packed += other.packed
-        self.values += other.values
-        self.hexadecimal += other.hexadecimal
-        self.base64 += other.base64
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
     @property
     def bits_per_byte(self) -> float:

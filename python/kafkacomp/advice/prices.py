@@ -113,79 +113,68 @@ def parse(text: str, name: str, failed: Callable[[str], object]) -> Prices:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{name}: {error}") from None
-    _known(content, _TOP, f"{name}: ", failed)
+    top = _Table(content, f"{name}: ", failed)
+    top.check_names(_TOP)
     currency = content.get("currency", "")
     if not isinstance(currency, str):
         failed(f"{name}: currency must be text, not {currency!r}")
         currency = ""
     date = content.get("date")
-    given = _numbers(content, "prices", _PRICES, name, failed)
-    traffic = _table(content, "traffic", name, failed)
-    topics = _table(traffic, "topics", f"{name}: traffic", failed, separator=".")
-    general = _traffic(traffic, Traffic(), f"{name}: traffic.", failed, also=("topics",))
+    given = top.table("prices").numbers(_PRICES)
+    traffic = top.table("traffic")
+    topics = traffic.table("topics")
+    general = Traffic(**traffic.numbers(_TRAFFIC, also=("topics",)))
     shared = replace(general, gb_per_day=None)
     return Prices(
         currency=currency,
         date=None if date is None else date.isoformat() if isinstance(date, dt.date) else str(date),
         prices=given,
         traffic=general,
-        topics={
-            topic: _traffic(_table(topics, topic, f"{name}: traffic.topics", failed, separator="."), shared,
-                            f"{name}: traffic.topics.{topic}.", failed)
-            for topic in topics
-        },
-    )  # fmt: skip
+        topics={topic: replace(shared, **topics.table(topic).numbers(_TRAFFIC)) for topic in topics.values},
+    )
 
 
-def _table(
-    content: Mapping[str, Any], key: str, name: str, failed: Callable[[str], object], *, separator: str = ": "
-) -> dict[str, Any]:
-    found = content.get(key, {})
-    if isinstance(found, dict):
+class _Table:
+    """A table of the file. What is wrong in it is passed to ``failed``, and left out."""
+
+    def __init__(self, values: Mapping[str, Any], prefix: str, failed: Callable[[str], object]) -> None:
+        self.values = values
+        self._prefix = prefix
+        self._failed = failed
+
+    def check_names(self, names: tuple[str, ...]) -> None:
+        for key in self.values:
+            if key not in names:
+                self._failed(f"{self._prefix}{key} is not known; there are {', '.join(names)}")
+
+    def table(self, key: str) -> _Table:
+        found = self.values.get(key, {})
+        if not isinstance(found, dict):
+            self._failed(f"{self._prefix}{key} must be a table, not {found!r}")
+            found = {}
+        return _Table(found, f"{self._prefix}{key}.", self._failed)
+
+    def numbers(self, names: tuple[str, ...], *, also: tuple[str, ...] = ()) -> dict[str, float]:
+        """The numbers of these names; the table may have the names in ``also``, too."""
+        self.check_names((*names, *also))
+        found = {}
+        for key in names:
+            problem = _problem(key, self.values[key]) if key in self.values else None
+            if problem is not None:
+                self._failed(f"{self._prefix}{key} {problem}")
+            elif key in self.values:
+                found[key] = float(self.values[key])
         return found
-    failed(f"{name}{separator}{key} must be a table, not {found!r}")
-    return {}
 
 
-def _known(content: Mapping[str, Any], names: tuple[str, ...], prefix: str, failed: Callable[[str], object]) -> None:
-    for key in content:
-        if key not in names:
-            failed(f"{prefix}{key} is not known; there are {', '.join(names)}")
-
-
-def _numbers(
-    content: Mapping[str, Any], table: str, names: tuple[str, ...], name: str, failed: Callable[[str], object]
-) -> dict[str, float]:
-    given = _table(content, table, name, failed)
-    prefix = f"{name}: {table}."
-    _known(given, names, prefix, failed)
-    found = {}
-    for key in names:
-        if key in given and _is_number(given[key], f"{prefix}{key}", failed):
-            found[key] = float(given[key])
-    return found
-
-
-def _traffic(
-    given: Mapping[str, Any], base: Traffic, prefix: str, failed: Callable[[str], object], *, also: tuple[str, ...] = ()
-) -> Traffic:
-    _known(given, (*_TRAFFIC, *also), prefix, failed)
-    found = {}
-    for key in _TRAFFIC:
-        if key not in given or not _is_number(given[key], f"{prefix}{key}", failed):
-            continue
-        if key == "replication_factor" and not 1 <= given[key] <= _MOST_REPLICAS:
-            failed(f"{prefix}{key} must be 1 to {_MOST_REPLICAS}, not {given[key]}")
-            continue
-        found[key] = float(given[key])
-    return replace(base, **found)
-
-
-def _is_number(value: object, name: str, failed: Callable[[str], object]) -> bool:
+def _problem(key: str, value: object) -> str | None:
+    """Why a value is not a price, an amount or a number of replicas; ``None`` if it is."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        failed(f"{name} must be a number, not {value!r}")
-        return False
-    if not math.isfinite(value) or value < 0:
-        failed(f"{name} must not be negative: {value}" if value < 0 else f"{name} must be finite, not {value}")
-        return False
-    return True
+        return f"must be a number, not {value!r}"
+    if value < 0:
+        return f"must not be negative: {value}"
+    if not math.isfinite(value):
+        return f"must be finite, not {value}"
+    if key == "replication_factor" and not 1 <= value <= _MOST_REPLICAS:
+        return f"must be 1 to {_MOST_REPLICAS}, not {value}"
+    return None

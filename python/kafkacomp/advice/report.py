@@ -111,7 +111,7 @@ class TopicReport:
                 },
                 "batch": topic.sizes(),
                 "controlBytes": topic.kept,
-                **self._cell(self.today),
+                **self.cell_dict(self.today),
             },
             "payload": {
                 "bitsPerByte": topic.payload.bits_per_byte,
@@ -119,20 +119,21 @@ class TopicReport:
                 "compressedAs": topic.payload.packing,
                 "textOf": topic.payload.text_of_random_bytes,
             },
-            "options": [self._cell(cell) for cell in self.cells],
+            "options": [self.cell_dict(cell) for cell in self.cells],
             "refused": topic.refused,
             "advice": {
                 "verdict": advice.verdict,
                 "headline": advice.headline,
                 "reasons": advice.reasons,
-                "option": None if advice.option is None else self._cell(advice.option),
+                "option": None if advice.option is None else self.cell_dict(advice.option),
                 "ifSetOnTopicOnly": None if advice.option is None else self._by_broker(advice.option),
                 "configuration": [each._asdict() for each in advice.lines],
             },
             "problems": topic.problems,
         }
 
-    def _cell(self, cell: Cell) -> dict[str, Any]:
+    def cell_dict(self, cell: Cell) -> dict[str, Any]:
+        """The figures of a cell, for JSON."""
         saving, spread = (0.0, None) if cell is self.today else self.figures.saving(cell)
         compress, decompress = cell.milliseconds
         month = self.amounts(cell)

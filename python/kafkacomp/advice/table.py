@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
 from kafkacomp._text import count_text, printable, size_text
 from kafkacomp._types import CompressionType
 from kafkacomp.advice.recommend import money_of
 from kafkacomp.advice.settings import size_name
+from kafkacomp.bench.table import plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import RenderableType
+    from rich.table import Table
 
     from kafkacomp.advice.report import Report, TopicReport
     from kafkacomp.advice.topic import Cell
@@ -64,11 +65,8 @@ def _topic(topic: TopicReport) -> Table:
         f"{size_text(sizes['storedBytesMean'])} per batch; sample {total.records:,} records, {share}\n"
         f"{topic.about.rate.why}"
     )
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
-    table.add_column("batches", overflow="fold")
-    table.add_column("codec", overflow="fold")
     money = topic.options.bill(topic.today).total is not None
-    names = (
+    numbers = (
         "records\na batch",
         "ratio",
         "bytes\na record",
@@ -77,9 +75,10 @@ def _topic(topic: TopicReport) -> Table:
         *(("a month",) if money else ()),
         "compress\ns/GB",
         "decompress\ns/GB",
+        "broker s/GB\nas is, rebuilt",
+        "ms a batch\nboth ways",
     )
-    for name in (*names, "broker s/GB\nas is, rebuilt", "ms a batch\nboth ways"):
-        table.add_column(name, justify="right", overflow="fold")
+    table = plain_table(title, ("batches", "codec"), numbers, title_style="bold")
     seen: int | None = None
     for cell in [topic.today, *topic.cells]:
         batches = "stored" if cell is topic.today else size_name(cell.batch_size)
@@ -118,12 +117,10 @@ def _overview(report: Report) -> Table:
     totals = report.totals()
     currency = report.prices.currency
     title = f"All: {size_text(totals['today']['bytes'])} today, {size_text(totals['advised']['bytes'])} with the advice"
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
-    table.add_column("", overflow="fold")
     names = ("ratio", "on disk,\nreplicas too", "in", "replication", "out", "compress\ns/GB", "decompress\ns/GB")
     money = totals["today"]["money"]["total"] is not None
-    for name in (*names, "brokers\ns/GB", *((f"a month\n{currency}",) if money else ())):
-        table.add_column(name, justify="right", overflow="fold")
+    numbers = (*names, "brokers\ns/GB", *((f"a month\n{currency}",) if money else ()))
+    table = plain_table(title, ("",), numbers, title_style="bold")
     rows = {"today": totals["today"], "with the advice": totals["advised"]}
     rows |= {f"{name}, today's batches": each for name, each in totals["byCodec"].items()}
     for name, each in rows.items():

@@ -214,14 +214,9 @@ def _progress(total: int) -> Iterator[Callable[[int, str], object]]:
 
 def _give(report: Report, json_to: str | None, csv_to: str | None, plot_to: str | None) -> None:
     if json_to:
-        text = json.dumps(report.as_dict(), indent=1, ensure_ascii=False) + "\n"
-        _write(json_to, text)
+        _write(json_to, json.dumps(report.as_dict(), indent=1, ensure_ascii=False) + "\n")
     if csv_to:
-        if csv_to == STANDARD_OUTPUT:
-            report.write_csv(sys.stdout)
-        else:
-            with new_file(Path(csv_to), replace=True) as path, path.open("x", encoding="utf-8", newline="") as out:
-                report.write_csv(out)
+        _write(csv_to, report.csv())
     if plot_to:
         plot.draw(report.run.results, Path(plot_to), report.heading())
     # Standard output contains the report then.
@@ -233,7 +228,7 @@ def _write(target: str, text: str) -> None:
         click.echo(text, nl=False)
     else:
         with new_file(Path(target), replace=True) as path:
-            path.write_text(text, encoding="utf-8")
+            path.write_text(text, encoding="utf-8", newline="")
 
 
 def _show(report: Report, *, to_error: bool) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,8 +52,9 @@ class Report:
             made["preset"] = self.preset.as_dict()
         return made
 
-    def write_csv(self, out: TextIO) -> None:
-        """Write the results as CSV, after the environment in lines that begin with ``#``."""
+    def csv(self) -> str:
+        """Format the results as CSV, after the environment in lines that begin with ``#``."""
+        out = io.StringIO()
         out.writelines(f"# {line}\n" for line in self.heading())
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(_COLUMNS)
@@ -62,6 +64,7 @@ class Report:
             row |= {f"seconds_{name}": seconds[name] for name in ("median", "min", "q1", "q3", "max")}
             row |= {"rounds": len(seconds["rounds"]), "passes": seconds["passes"]}
             writer.writerow(["" if row[name] is None else row[name] for name in _COLUMNS])
+        return out.getvalue()
 
     def heading(self) -> list[str]:
         """Format the environment in a few lines of text."""

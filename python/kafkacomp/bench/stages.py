@@ -10,6 +10,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kafkacomp.bench.timing import Timing
@@ -67,35 +68,27 @@ def in_threads(make: Callable[[], Callable[[bytes], object]], data: Sequence[byt
         threads: The number of threads; 1 runs on the calling thread.
     """
     if threads == 1:
-        function = make()
-
-        def alone() -> Timing:
-            start, cpu = time.perf_counter(), time.process_time()
-            for block in data:
-                function(block)
-            return Timing(time.perf_counter() - start, time.process_time() - cpu)
-
-        return alone
+        return timed(partial(_call_with_each, make(), data))
     # The pool outlives its calls, because the start of threads is not measured.
     pool = ThreadPoolExecutor(threads)
     gate = threading.Barrier(threads + 1)
     runs = [(make(), data[at::threads]) for at in range(threads)]
 
-    def work(run: tuple[Callable[[bytes], object], Sequence[bytes]]) -> None:
-        function, blocks = run
+    def work(function: Callable[[bytes], object], blocks: Sequence[bytes]) -> None:
         gate.wait()
-        for block in blocks:
-            function(block)
+        _call_with_each(function, blocks)
 
     def together() -> Timing:
-        waiting = [pool.submit(work, run) for run in runs]
+        waiting = [pool.submit(work, *run) for run in runs]
         gate.wait()
-        start, cpu = time.perf_counter(), time.process_time()
-        for each in waiting:
-            each.result()
-        return Timing(time.perf_counter() - start, time.process_time() - cpu)
+        return timed(lambda: [each.result() for each in waiting])()
 
     return together
+
+
+def _call_with_each(function: Callable[[bytes], object], blocks: Sequence[bytes]) -> None:
+    for block in blocks:
+        function(block)
 
 
 def timed(function: Callable[[], object]) -> Pass:

@@ -34,20 +34,23 @@ def tables(results: Iterable[Result]) -> Iterator[Table]:
         yield _table(title, group)
 
 
+def plain_table(title: str, words: Iterable[str], numbers: Iterable[str], **style: Any) -> Table:  # noqa: ANN401 - rich's
+    """Make a table without borders, whose columns of words are aligned left and those of numbers right."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, **style)
+    for name in words:
+        table.add_column(name, overflow="fold")
+    for name in numbers:
+        table.add_column(name, justify="right", overflow="fold")
+    return table
+
+
 def _table(title: str, results: list[Result]) -> Table:
     stages = [
         stage for stage in (COMPRESS, DECOMPRESS, BUILD, ITERATE, ARROW) if any(each.stage == stage for each in results)
     ]
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("codec", overflow="fold")
-    table.add_column("by", overflow="fold")
-    table.add_column("ratio", justify="right", overflow="fold")
-    for stage in stages:
-        unit = "MB/s" if stage in {COMPRESS, DECOMPRESS} else "ns/record"
-        table.add_column(f"{stage}\n{unit}", justify="right", overflow="fold")
-    for stage in stages:
-        table.add_column(f"{stage}\nµs/batch", justify="right", overflow="fold")
-    table.add_column("CPU s/GB", justify="right", overflow="fold")
+    speeds = (f"{stage}\n{'MB/s' if stage in {COMPRESS, DECOMPRESS} else 'ns/record'}" for stage in stages)
+    durations = (f"{stage}\nµs/batch" for stage in stages)
+    table = plain_table(title, ("codec", "by"), ("ratio", *speeds, *durations, "CPU s/GB"))
     for codec, of_codec in groupby(sorted(results, key=lambda each: _order(results, each)), lambda each: each.codec):
         for peer, of_peer in groupby(of_codec, lambda each: each.peer):
             table.add_row(str(codec), peer, *_cells(stages, {each.stage: each for each in of_peer}))

@@ -6,17 +6,14 @@ windows, and returns a few kilobytes of figures for each. The driver adds the fi
 
 from __future__ import annotations
 
-import pickle
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-import pyarrow as pa
 
 from kafkacomp import broker
 from kafkacomp.advice.measure import measure
 from kafkacomp.advice.prices import load
 from kafkacomp.advice.run import finish, plan
 from kafkacomp.advice.settings import Settings
-from kafkacomp.spark._serialize import SentToExecutors
+from kafkacomp.spark._map_tasks import ROWS, MapTasks, packed, unpacked
 from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
@@ -25,18 +22,21 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from kafkacomp.advice.measure import Figures
+    from kafkacomp.advice.measure import Figures, Task
     from kafkacomp.advice.prices import Prices
     from kafkacomp.advice.report import Report, TopicReport
 
-_TASKS: Final = "number bigint, task binary"
-_FIGURES: Final = "number bigint, figures binary"
 _OPTIONS: Final = (
     "topic string, messageFormat string, todaysType string, compressionType string, level int, batchSize bigint, "
     "stored boolean, records bigint, recordsPerBatch double, ratio double, bytesPerRecord double, saving double, "
     "savingLow double, savingHigh double, bytesOnDisk double, compressSecondsPerGB double, "
     "decompressSecondsPerGB double, msPerBatch double, moneyPerMonth double, verdict string, advised boolean"
 )
+#: The columns from recordsPerBatch on, by their names in the report.
+_FIGURES: Final = (
+    "recordsPerBatch", "ratio", "bytesPerRecord", "saving", "savingLow", "savingHigh", "bytesOnDisk",
+    "compressSecondsPerGB", "decompressSecondsPerGB",
+)  # fmt: skip
 #: Windows for each task; measuring one takes about a second.
 _A_TASK: Final = 4
 
@@ -96,11 +96,10 @@ def advise(
     made = plan([path] if isinstance(path, str) else path, settings or Settings(), opening)
     measured: list[tuple[int, Figures]] = []
     if made.tasks:
-        rows = [(number, bytearray(pickle.dumps(task))) for number, task in enumerate(made.tasks)]
-        tasks = spark.createDataFrame(rows, _TASKS).repartition(-(-len(rows) // _A_TASK), "number")
+        rows = packed(made.tasks)
+        tasks = spark.createDataFrame(rows, ROWS).repartition(-(-len(rows) // _A_TASK), "id")
         # toLocalIterator would run one job after another, one for each partition.
-        found = tasks.mapInArrow(_Measure(), _FIGURES).collect()
-        measured = [(row.number, pickle.loads(row.figures)) for row in found]  # noqa: S301 - from our own executors
+        measured = unpacked(tasks.mapInArrow(_Measure(), ROWS).collect())
     made.problems += wrong
     report = finish(
         made, measured, paid, max_latency_ms=max_latency_ms, compression_type=compression_type, assume_rate=assume_rate
@@ -109,43 +108,28 @@ def advise(
     return Advised(spark.createDataFrame(options, _OPTIONS), report)
 
 
-class _Measure(SentToExecutors):
-    """The function of a task, for ``mapInArrow``."""
+class _Measure(MapTasks):
+    """Measures windows."""
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Measure the windows of a partition, one after another."""
-        for batch in batches:
-            for number, packed in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
-                figures = measure(pickle.loads(packed))  # noqa: S301 - packed by the driver
-                columns = [pa.array([number], pa.int64()), pa.array([pickle.dumps(figures)], pa.binary())]
-                yield pa.RecordBatch.from_arrays(columns, names=["number", "figures"])
+    def run(self, _number: int, task: Task) -> Figures:
+        """Measure one window."""
+        return measure(task)
 
 
 def _rows(topic: TopicReport) -> Iterator[tuple[Any, ...]]:
     figures, advice = topic.figures, topic.advice
     for cell in [topic.today, *topic.cells]:
-        own = cell is topic.today
-        saving, spread = (0.0, None) if own else figures.saving(cell)
+        found = topic.cell_dict(cell)
         yield (
             figures.name,
             figures.format.name,
             str(figures.type),
-            str(cell.codec.type),
-            cell.codec.level,
-            cell.batch_size or None,
-            own,
+            *(found[name] for name in ("compressionType", "codecLevel", "batchSize")),
+            cell is topic.today,
             cell.total.records,
-            cell.batch_records,
-            cell.ratio,
-            cell.per_record,
-            saving,
-            None if spread is None else spread.low,
-            None if spread is None else spread.high,
-            topic.bytes_with(cell) * topic.about.traffic.replication_factor,
-            cell.compress_seconds,
-            cell.decompress_seconds,
+            *(found[name] for name in _FIGURES),
             sum(cell.milliseconds),
-            topic.options.bill(cell).total,
+            found["money"]["total"],
             advice.verdict,
             cell is advice.option,
         )

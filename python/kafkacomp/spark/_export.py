@@ -12,11 +12,10 @@ import errno
 import itertools
 import json
 import os
-import pickle
 import shutil
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 - as everybody does
@@ -24,18 +23,18 @@ from pyspark.sql.types import BooleanType, ByteType, IntegerType, LongType, Shor
 
 from kafkacomp._arguments import one_of
 from kafkacomp.arrow import scan
-from kafkacomp.spark._errors import EXPECTED, plain
+from kafkacomp.spark._errors import briefly
 from kafkacomp.spark._export_commit import SaveMode, begin, check_target, commit, discard
 from kafkacomp.spark._export_files import TaskFiles, write_empty
+from kafkacomp.spark._map_tasks import ROWS, MapTasks, packed, unpacked
 from kafkacomp.spark._options import parse
 from kafkacomp.spark._plan import plan
 from kafkacomp.spark._read import KafkaCompReader
 from kafkacomp.spark._schema import TYPES
-from kafkacomp.spark._serialize import SentToExecutors
 from kafkacomp.spark._write_options import local_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -47,8 +46,6 @@ if TYPE_CHECKING:
 #: Compression of the pages of Parquet files; ``lz4`` is LZ4_RAW.
 Compression = Literal["none", "snappy", "gzip", "lz4", "zstd"]
 _FORMATS: Final = ("parquet",)
-_SPLITS: Final = "id bigint, split binary"
-_ATTEMPTS: Final = "id bigint, attempt binary"
 #: Options of the data source that are arguments of :func:`export`.
 _ARGUMENTS: Final = {
     "path": "source",
@@ -222,8 +219,8 @@ def _checked_folders(partition_by: str | Sequence[str], columns: Sequence[str]) 
     return names
 
 
-class _Job(SentToExecutors):
-    """The function of a task, for ``mapInArrow``."""
+class _Job(MapTasks):
+    """Exports splits."""
 
     def __init__(self, options: ReadOptions, staging: Path, partition_by: tuple[str, ...], compression: str) -> None:
         self.options = options
@@ -232,18 +229,8 @@ class _Job(SentToExecutors):
         self.compression = compression
         self.stem = f"part-{uuid.uuid4().hex[:16]}"
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Export the splits in a partition of the DataFrame."""
-        for batch in batches:
-            for number, packed in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
-                try:
-                    attempt = self.export(number, pickle.loads(packed))  # noqa: S301 - packed by the driver
-                except EXPECTED as error:
-                    raise plain(error) from None
-                columns = [pa.array([number], pa.int64()), pa.array([pickle.dumps(attempt)], pa.binary())]
-                yield pa.RecordBatch.from_arrays(columns, names=["id", "attempt"])
-
-    def export(self, number: int, split: SegmentPartition) -> Attempt:
+    @briefly
+    def run(self, number: int, task: SegmentPartition) -> Attempt:
         """Write the rows of a split; if it fails, its files are removed.
 
         Raises:
@@ -258,7 +245,7 @@ class _Job(SentToExecutors):
         try:
             # Only the driver creates the job's folder: an attempt that outlives its job leaves no files behind.
             folder.mkdir()
-            for batch in reader.read(split):
+            for batch in reader.read(task):
                 files.write(batch)
             files.close()
         except BaseException as error:
@@ -288,15 +275,14 @@ def _run(spark: SparkSession, tasks: Sequence[SegmentPartition], job: _Job) -> l
     """Run the job and return the attempts to publish, one for each task, in the order of the tasks."""
     if not tasks:
         return []
-    rows = [(number, bytearray(pickle.dumps(task))) for number, task in enumerate(tasks)]
+    rows = packed(tasks)
     # One task for each partition: spark.range puts one number in each, and a broadcast join does not move rows.
     numbers = spark.range(0, len(rows), 1, len(rows))
-    splits = numbers.join(F.broadcast(spark.createDataFrame(rows, _SPLITS)), "id")
-    found: list[Any] = splits.mapInArrow(job, _ATTEMPTS).collect()
-    found.sort(key=lambda row: row.id)
-    if [row.id for row in found] != list(range(len(rows))):
+    splits = numbers.join(F.broadcast(spark.createDataFrame(rows, ROWS)), "id")
+    found = unpacked(splits.mapInArrow(job, ROWS).collect())
+    if [number for number, _ in found] != list(range(len(rows))):
         raise RuntimeError(f"Spark returned {len(found)} results for {len(rows)} tasks: no file was published")
-    return [pickle.loads(row.attempt) for row in found]  # noqa: S301 - from our own executors
+    return [attempt for _, attempt in found]
 
 
 def _summary(attempts: Sequence[Attempt]) -> Exported:
