@@ -78,11 +78,6 @@ def is_latest_unmatched(given: Mapping[str, str]) -> bool:
     return one_of(name, given.get(name, "error"), "error", "latest") == "latest"
 
 
-def describe(offset: int) -> str:
-    """Format an offset for a message."""
-    return _WORDS.get(offset, str(offset))
-
-
 def _allowed(name: str, offset: int, refused: int | None) -> int:
     if offset == refused:
         raise ValueError(f"{name} cannot be {_WORDS[offset]} ({offset}) in a batch read")

@@ -6,7 +6,7 @@ An option that Spark's Kafka source or its file sources have has the same name a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
@@ -25,6 +25,7 @@ from kafkacomp.spark._bounds import (
 from kafkacomp.spark._schema import TYPES
 from kafkacomp.spark._values import boolean, content, known, one_of, size, strings, whole
 from kafkacomp.tiered.keys import EncryptionKeys
+from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,12 +89,8 @@ class ReadOptions:
     max_output_size: int
     log_format: LogFormat
     max_offsets_per_trigger: int | None
-    #: The options of tiered storage, as in :func:`kafkacomp.scan`.
-    remote_log_metadata: str | None = None
-    local_log_dir: str | None = None
-    encryption_keys: EncryptionKeys | None = None
-    #: Options with which fsspec opens the file systems of URLs. They may contain credentials, so the repr omits them.
-    storage_options: dict[str, object] | None = field(default=None, repr=False)
+    #: The options for tiered storage and other file systems, whose repr contains no keys or credentials.
+    opening: SourceOptions
 
     @property
     def is_committed(self) -> bool:
@@ -152,10 +149,12 @@ def parse(options: Mapping[str, str], *, streaming: bool | None = False) -> Read
         max_output_size=size("maxOutputSize", given.get("maxOutputSize", MAX_OUTPUT_SIZE), DEFAULT_MAX_OUTPUT_SIZE),
         log_format=cast("LogFormat", one_of("logFormat", given.get("logFormat", "auto"), *LOG_FORMATS)),
         max_offsets_per_trigger=None if limit is None else whole("maxOffsetsPerTrigger", limit, 1, _MOST),
-        remote_log_metadata=given.get("remoteLogMetadata"),
-        local_log_dir=given.get("localLogDir"),
-        encryption_keys=_encryption_keys(given),
-        storage_options=_storage_options(given),
+        opening=SourceOptions(
+            remote_log_metadata=given.get("remoteLogMetadata"),
+            local_log_dir=given.get("localLogDir"),
+            encryption_keys=_encryption_keys(given),
+            storage_options=_storage_options(given),
+        ),
     )
 
 

@@ -105,14 +105,7 @@ class _ReplacedError(KafkaCompError):
 
 
 def _plan(found: list[Partition], options: ReadOptions, pruning: Pruning) -> list[SegmentPartition]:
-    for name, bounds in (
-        ("startingOffsets", options.starting_offsets),
-        ("endingOffsets", options.ending_offsets),
-        ("startingOffsetsByTimestamp", options.starting_times),
-        ("endingOffsetsByTimestamp", options.ending_times),
-    ):
-        if isinstance(bounds, dict):
-            check_names(name, bounds, found)
+    check_bounds(found, options)
     tasks: list[SegmentPartition] = []
     for partition in found:
         if _is_left(partition.topic, pruning.topics) and _is_left(partition.partition, pruning.partitions):
@@ -269,36 +262,41 @@ def _is_message_set(partition: Partition, options: ReadOptions) -> bool:
 
 def _range(partition: Partition, options: ReadOptions) -> _Range | None:
     """The offsets that the options select; ``None`` if they select none."""
-    start = _start(partition, options)
+    start = starting_offset(partition, options, "it has no rows instead")
     if start == LATEST:
         return None
-    end = _end(partition, options)
-    if start is not None and end is not None and start > end:
+    time = _of(options.ending_times, partition)
+    if time is not None:
+        end = _offset_for(partition, time, options)
+    else:
+        offset = _offset("endingOffsets", options.ending_offsets, partition, options)
+        end = None if offset == LATEST else offset
+    if end is not None and start > end:
         raise ValueError(f"{name_of(partition)}: the starting offset {start} is after the ending offset {end}")
-    return _Range(start, end)
+    return _Range(None if start == EARLIEST else start, end)
 
 
-def _start(partition: Partition, options: ReadOptions) -> int | None:
+def starting_offset(partition: Partition, options: ReadOptions, otherwise: str) -> int:
+    """The first offset to read of a partition: EARLIEST, LATEST, or an offset of the options.
+
+    Args:
+        partition: The partition.
+        options: The options of the read.
+        otherwise: The effect of ``startingOffsetsByTimestampStrategy=latest``, for the error.
+    """
     time = _of(options.starting_times, partition)
     if time is None:
         return _offset("startingOffsets", options.starting_offsets, partition, options)
-    offset = offset_for(partition, time, options)
+    offset = _offset_for(partition, time, options)
     if offset is None and not options.latest_unmatched:
         raise ValueError(
             f"{name_of(partition)} has no record with the starting timestamp {time} or later;"
-            " with startingOffsetsByTimestampStrategy=latest it has no rows instead"
+            f" with startingOffsetsByTimestampStrategy=latest {otherwise}"
         )
     return LATEST if offset is None else offset
 
 
-def _end(partition: Partition, options: ReadOptions) -> int | None:
-    time = _of(options.ending_times, partition)
-    if time is None:
-        return _offset("endingOffsets", options.ending_offsets, partition, options)
-    return offset_for(partition, time, options)
-
-
-def offset_for(partition: Partition, time: int, options: ReadOptions) -> int | None:
+def _offset_for(partition: Partition, time: int, options: ReadOptions) -> int | None:
     """The offset of a partition's first record with this timestamp, in milliseconds, or a later one."""
     return _kafkacomp.offset_for_time(
         partition, time, options.log_format, options.on_error == "skip", options.max_output_size
@@ -311,16 +309,14 @@ def _of(times: Times, partition: Partition) -> int | None:
     return times
 
 
-def _offset(name: str, bounds: Bounds, partition: Partition, options: ReadOptions) -> int | None:
+def _offset(name: str, bounds: Bounds, partition: Partition, options: ReadOptions) -> int:
     offset = bounds[_key(partition)] if isinstance(bounds, dict) else bounds
-    if offset in {EARLIEST, LATEST}:
-        return None
-    if options.fail_on_data_loss:
-        check_offset(name, offset, partition, options)
+    if offset >= 0 and options.fail_on_data_loss:
+        _check_offset(name, offset, partition, options)
     return offset
 
 
-def check_offset(name: str, offset: int, partition: Partition, options: ReadOptions) -> None:
+def _check_offset(name: str, offset: int, partition: Partition, options: ReadOptions) -> None:
     """Refuse an offset that the log does not have yet or does not have any more."""
     first, last = partition.segments[0].first_offset, partition.segments[-1]
     if first is None or last.base_offset is None:
@@ -342,13 +338,25 @@ def check_offset(name: str, offset: int, partition: Partition, options: ReadOpti
 
 
 def _key(partition: Partition) -> tuple[str, int]:
-    """Topic and partition, which :func:`check_names` has checked to be known."""
+    """Topic and partition, which :func:`check_bounds` has checked to be known."""
     assert partition.topic is not None  # noqa: S101 - as above
     assert partition.partition is not None  # noqa: S101 - as above
     return partition.topic, partition.partition
 
 
-def check_names(name: str, bounds: dict[tuple[str, int], int], found: list[Partition]) -> None:
+def check_bounds(found: list[Partition], options: ReadOptions) -> None:
+    """Check that offsets and timestamps by partition name exactly the existing partitions, as Spark's source does."""
+    for name, bounds in (
+        ("startingOffsets", options.starting_offsets),
+        ("endingOffsets", options.ending_offsets),
+        ("startingOffsetsByTimestamp", options.starting_times),
+        ("endingOffsetsByTimestamp", options.ending_times),
+    ):
+        if isinstance(bounds, dict):
+            _check_names(name, bounds, found)
+
+
+def _check_names(name: str, bounds: dict[tuple[str, int], int], found: list[Partition]) -> None:
     """Check that offsets by partition name all partitions and no others, as Spark's Kafka source does."""
     there: set[tuple[str, int]] = set()
     for partition in found:

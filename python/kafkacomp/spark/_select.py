@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp.spark._glob import find, matcher
-from kafkacomp.tiered.resolve import TieredOptions
 from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
@@ -26,9 +24,12 @@ def select(options: ReadOptions) -> list[Partition]:
         FileNotFoundError: a path does not exist, matches nothing, or contains no segments.
         ValueError: a topic or partition of the options does not exist.
     """
-    opened = partial(open_filesystem, storage_options=options.storage_options)
-    everything = [each for path in options.paths for each in find(path, opened)]
-    found = resolve(everything, options.topic, options.partition, tiered=_tiered(options))
+    opening = options.opening
+    everything = [each for path in options.paths for each in find(path, opening.opened)]
+    tiered = opening.tiered
+    if tiered is not None:  # without keys here, the executors may have them
+        tiered = replace(tiered, checks_keys=opening.encryption_keys is not None)
+    found = resolve(everything, options.topic, options.partition, tiered=tiered)
     chosen = _chosen(found, options)
     return _named(chosen, options.path_glob_filter) if options.path_glob_filter is not None else chosen
 
@@ -45,13 +46,6 @@ def select_growing(options: ReadOptions, *, has_begun: bool) -> list[Partition]:
     """
     everything = [each for path in options.paths for each in _there(path, has_begun=has_begun)]
     return _chosen(resolve(everything, options.topic, options.partition) if everything else [], options, growing=True)
-
-
-def _tiered(options: ReadOptions) -> TieredOptions | None:
-    given = (options.remote_log_metadata, options.local_log_dir, options.encryption_keys)
-    if given == (None, None, None):
-        return None
-    return replace(TieredOptions.of(*given, options.storage_options), checks_keys=options.encryption_keys is not None)
 
 
 def _there(path: str, *, has_begun: bool, attempts: int = 5) -> list[Partition]:

@@ -18,7 +18,7 @@ from kafkacomp.spark._bounds import EARLIEST, LATEST
 from kafkacomp.spark._errors import briefly
 from kafkacomp.spark._offsets import Offsets, limited, read_offsets, write_offsets
 from kafkacomp.spark._options import ReadOptions, parse
-from kafkacomp.spark._plan import SegmentPartition, before_next, check_names, check_offset, offset_for
+from kafkacomp.spark._plan import SegmentPartition, before_next, check_bounds, starting_offset
 from kafkacomp.spark._read import read_wherever, with_schema
 from kafkacomp.spark._select import name_of
 from kafkacomp.spark._serialize import SentToExecutors
@@ -96,14 +96,9 @@ class KafkaCompStreamReader(SentToExecutors, DataSourceStreamReader):
             ValueError: offsets or timestamps by partition do not name exactly the existing partitions, or are out of
                 range.
         """
-        options, view = self.options, self._watch.look()
-        for name, bounds in (
-            ("startingOffsets", options.starting_offsets),
-            ("startingOffsetsByTimestamp", options.starting_times),
-        ):
-            if isinstance(bounds, dict):
-                check_names(name, bounds, [seen.partition for seen in view.values()])
-        return write_offsets({key: _start(key, seen, options) for key, seen in view.items()})
+        view = self._watch.look()
+        check_bounds([seen.partition for seen in view.values()], self.options)
+        return write_offsets({key: _start(seen, self.options) for key, seen in view.items()})
 
     @briefly
     def latestOffset(self) -> dict[str, Any]:  # type: ignore[override]  # noqa: N802 - without arguments before 4.2
@@ -218,22 +213,6 @@ def _ends(view: View, begin: Offsets | None = None) -> Offsets:
     return ends
 
 
-def _start(key: tuple[str, int], seen: Seen, options: ReadOptions) -> int:
-    times, offsets = options.starting_times, options.starting_offsets
-    timestamp = times[key] if isinstance(times, dict) else times
-    offset = offsets[key] if isinstance(offsets, dict) else offsets
-    if timestamp is not None:
-        found = offset_for(seen.partition, timestamp, options)
-        if found is None and not options.latest_unmatched:
-            raise ValueError(
-                f"{name_of(seen.partition)} has no record with the starting timestamp {timestamp} or later;"
-                " with startingOffsetsByTimestampStrategy=latest the stream waits for new records"
-            )
-        offset = LATEST if found is None else found
-    if offset == LATEST:
-        return seen.log.stable
-    if offset == EARLIEST:
-        return seen.first
-    if options.fail_on_data_loss and timestamp is None:
-        check_offset("startingOffsets", offset, seen.partition, options)
-    return offset
+def _start(seen: Seen, options: ReadOptions) -> int:
+    offset = starting_offset(seen.partition, options, "the stream waits for new records")
+    return {LATEST: seen.log.stable, EARLIEST: seen.first}.get(offset, offset)

@@ -19,15 +19,16 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from kafkacomp._batch_settings import BatchSettings
 from kafkacomp._storage.filesystem import path_of_file_url
+from kafkacomp._storage.names import check_topic
 from kafkacomp._types import CompressionType
-from kafkacomp.record import RecordBatchBuilder, batch_settings
+from kafkacomp.record import RecordBatchBuilder
 from kafkacomp.spark._values import known, one_of, size, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kafkacomp.record import _Settings
 
 #: All options in their documented spelling; Spark passes option names in any case.
 OPTIONS = (
@@ -37,7 +38,6 @@ OPTIONS = (
 STREAM_OPTIONS = ("checkpointLocation", "queryName")
 
 _INT32_MAX = 2**31 - 1
-_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _TOPIC_ID = re.compile(r"(?!A{21}[A-P])[A-Za-z0-9_-]{22}")  # the last 4 bits are unused
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
 _NAMES = tuple(each.name.lower() for each in CompressionType)
@@ -59,14 +59,14 @@ class WriteOptions:
     #: The location of a stream's checkpoint.
     checkpoint: str | None
 
-    def settings(self) -> _Settings:
+    def settings(self) -> BatchSettings:
         """The options for building batches."""
-        return batch_settings(
+        return BatchSettings(
             magic=2,
             compression_type=self.compression_type,
-            compression_level=self.level,
-            base_offset=0,
-            batch_bytes=self.batch_bytes,
+            level=self.level,
+            partition_leader_epoch=0,
+            write_limit=self.batch_bytes,
         )
 
 
@@ -87,6 +87,8 @@ def parse(options: Mapping[str, str], *, streaming: bool = False) -> WriteOption
         RecordBatchBuilder(2, compression_type, level)
     except ValueError as error:
         raise ValueError(f"compression.level: {error}") from None
+    if "topic" in given:
+        check_topic(given["topic"], "topic: invalid name")
     if "topicId" in given and "topic" not in given:
         raise ValueError("topicId requires the option topic")
     if "topicId" in given and not _TOPIC_ID.fullmatch(given["topicId"]):
@@ -94,7 +96,7 @@ def parse(options: Mapping[str, str], *, streaming: bool = False) -> WriteOption
         raise ValueError(f"topicId: {text!r} is not a Kafka Uuid: expected 22 characters of URL-safe base64")
     return WriteOptions(
         path=local_path(given),
-        topic=_topic(given.get("topic")),
+        topic=given.get("topic"),
         partitions=whole("numPartitions", given["numPartitions"], 1, _INT32_MAX) if "numPartitions" in given else None,
         topic_id=given.get("topicId"),
         compression_type=CompressionType.for_name(compression_type),
@@ -120,12 +122,6 @@ def local_path(given: Mapping[str, str], what: str = "logs") -> Path:
     elif scheme is not None and "/" not in scheme[1]:
         raise ValueError(f"{path} is a URL: {what} are written to a local path that driver and executors share")
     return Path(os.path.abspath(path))  # noqa: PTH100 - no symlink is to be resolved
-
-
-def _topic(name: str | None) -> str | None:
-    if name is not None and (not _TOPIC.fullmatch(name) or name in {".", ".."}):
-        raise ValueError(f"topic: invalid name {name!r}: 1 to 249 letters, digits, dots, underscores and dashes")
-    return name
 
 
 def _level(text: str | None) -> int | None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from kafkacomp._storage.discovery import Failed, Opener
     from kafkacomp._storage.partition import Partition
+    from kafkacomp.tiered.keys import EncryptionKeys
     from kafkacomp.tiered.resolve import TieredOptions
 
 
@@ -26,7 +27,7 @@ class SourceOptions:
     storage_options: Mapping[str, object] | None = None
     remote_log_metadata: object = None
     local_log_dir: str | os.PathLike[str] | None = None
-    encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None
+    encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | EncryptionKeys | None = None
 
     @property
     def opened(self) -> Opener:
