@@ -59,10 +59,11 @@ class BrokerCompressionType(enum.Enum):
     @classmethod
     def for_name(cls, name: str) -> BrokerCompressionType:
         """Find the type with this name in any case; ValueError for other names, including ``none``."""
-        for member in cls:
-            if member.value == name.lower():
-                return member
-        raise ValueError(f"unknown broker compression type: {name!r} ({', '.join(member.value for member in cls)})")
+        try:
+            return cls(name.lower())
+        except ValueError:
+            known = ", ".join(member.value for member in cls)
+            raise ValueError(f"unknown broker compression type: {name!r} ({known})") from None
 
 
 def target_compression_type(
@@ -95,11 +96,11 @@ def target_compression_type(
 
 
 def _for_config(value: str) -> BrokerCompressionType:
-    for member in BrokerCompressionType:
-        if member.value == value:
-            return member
-    known = ", ".join(member.value for member in BrokerCompressionType)
-    raise ValueError(f"compression.type must be one of {known}, not {value!r}")
+    try:
+        return BrokerCompressionType(value)
+    except ValueError:
+        known = ", ".join(member.value for member in BrokerCompressionType)
+        raise ValueError(f"compression.type must be one of {known}, not {value!r}") from None
 
 
 def _target(kind: CompressionType | BrokerCompressionType | str) -> CompressionType | BrokerCompressionType:

@@ -82,7 +82,6 @@ def verify_segment(
         log_format=log_format,
         max_output_size=max_output_size,
         progress=progress,
-        known=None,
     )
 
 
@@ -90,11 +89,11 @@ def check_segment(
     segment: Segment,
     owner: tuple[str | None, int | None],
     *,
-    next_base_offset: int | None,
-    log_format: LogFormat,
     max_output_size: int,
-    progress: Callable[[int], object] | None,
-    known: KnownBatches | None,
+    next_base_offset: int | None = None,
+    log_format: LogFormat = "auto",
+    progress: Callable[[int], object] | None = None,
+    known: KnownBatches | None = None,
 ) -> SegmentReport:
     """Verify a segment of any file system, as :func:`verify_segment` does; ``owner`` is its topic and partition.
 

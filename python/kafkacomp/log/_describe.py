@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from kafkacomp import _kafkacomp
 from kafkacomp._extras import require
@@ -28,23 +29,9 @@ if TYPE_CHECKING:
 _MESSAGE_SET = "0.7"
 
 
-def describe(
-    partitions: Iterable[Partition],
-    *,
-    deep: bool = False,
-    threads: int = 1,
-    log_format: LogFormat = "auto",
-    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
-    progress: Callable[[int], object] | None = None,
-) -> LogDirInfo:
-    """Summarize partitions; ``progress`` is called with the bytes since its last call, from any thread."""
-
-    def one(partition: Partition) -> PartitionInfo:
-        return describe_partition(
-            partition, deep=deep, log_format=log_format, max_output_size=max_output_size, progress=progress
-        )
-
-    return LogDirInfo(tuple(map_on_threads(one, partitions, threads)))
+def describe(partitions: Iterable[Partition], threads: int, **options: Any) -> LogDirInfo:  # noqa: ANN401 - handed on
+    """Summarize partitions; the options are those of :func:`describe_partition`."""
+    return LogDirInfo(tuple(map_on_threads(partial(describe_partition, **options), partitions, threads)))
 
 
 def describe_partition(
@@ -55,7 +42,7 @@ def describe_partition(
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     progress: Callable[[int], object] | None = None,
 ) -> PartitionInfo:
-    """Summarize one partition."""
+    """Summarize one partition; ``progress`` is called with the bytes since its last call, from any thread."""
     advance = progress or (lambda _: None)
     partition = _served(partition)
     found, transactions = _kafkacomp.summarize_partition(partition, log_format, None if deep else advance)

@@ -189,7 +189,7 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
         """
         chosen = [each for found in self.select(topics, partitions) for each in found._resolved()]  # noqa: SLF001 - ours
         checked_max_output_size(max_output_size)
-        return describe(chosen, deep=deep, threads=checked_threads(threads), max_output_size=max_output_size)
+        return describe(chosen, checked_threads(threads), deep=deep, max_output_size=max_output_size)
 
     def _resolved(self) -> list[Partition]:
         return [each for partition in self.partitions for each in partition._resolved()]  # noqa: SLF001 - ours
@@ -435,15 +435,8 @@ class LogSegment:
 
     def verify(self, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> SegmentReport:
         """Check every batch and the index files: see :func:`kafkacomp.log.verify_segment`."""
-        return check_segment(
-            self._found,
-            (self._partition.topic, self._partition.partition),
-            next_base_offset=None,
-            log_format="auto",
-            max_output_size=max_output_size,
-            progress=None,
-            known=None,
-        )
+        owner = self._partition.topic, self._partition.partition
+        return check_segment(self._found, owner, max_output_size=max_output_size)
 
     def _resolved(self) -> list[Partition]:
         owner = self._partition
