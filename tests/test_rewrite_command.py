@@ -301,6 +301,16 @@ def test_command_recompress(run: Run, tmp_path: Path) -> None:
     assert read(tmp_path / "b").equals(read(SOUND))
 
 
+def test_sizes_may_have_units(run: Run, tmp_path: Path) -> None:
+    reports = []
+    for number, (batch, segment, limit) in enumerate([("2k", "64k", "1g"), ("2048", "65536", str(1 << 30))]):
+        sizes = ("--batch-bytes", batch, "--segment-bytes", segment, "--max-output-size", limit)
+        status, out, err = run("recompress", SOUND, tmp_path / str(number), "--merge", *sizes, "--json")
+        assert (status, err) == (0, "")
+        reports.append(json.loads(out))
+    assert reports[0] == reports[1]
+
+
 def test_command_convert(run: Run, tmp_path: Path) -> None:
     run("recompress", SOUND, tmp_path / "a", "-c", "gzip")
     assert run("convert", tmp_path / "a", tmp_path / "b", "--to-magic", "1")[0] == 0
@@ -336,6 +346,8 @@ def test_command_repair(run: Run, tmp_path: Path) -> None:
         (("recompress", SOUND, "NEW", "-c", "gzip", "--compression-level", "10"), 2, "gzip has compression levels"),
         (("recompress", SOUND, "NEW", "-c", "none", "--compression-level", "1"), 2, "none has no compression levels"),
         (("recompress", SOUND, "NEW", "--threads", "0"), 2, "--threads"),
+        (("recompress", SOUND, "NEW", "--batch-bytes", "16q"), 2, "'16q' is not a size"),
+        (("recompress", SOUND, "NEW", "--segment-bytes", "2g"), 2, "2147483648 is not in the range"),
         (("recompress", SOUND / "nothing", "NEW"), 2, "No such file"),
         (("recompress", SOUND, "s3://bucket/new"), 2, "is a URL"),
         (("recompress", SOUND, SOUND / "new"), 2, "outside of it"),

@@ -15,7 +15,7 @@ from kafkacomp import broker
 from kafkacomp._arguments import parse_size
 from kafkacomp._cli.common import MAX_OUTPUT_SIZE, complain, progress_bar, say_json
 from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS, without_credentials
-from kafkacomp._click import parsed
+from kafkacomp._click import Size, parsed
 from kafkacomp._exit_status import CORRUPT, FINE
 from kafkacomp._storage.new_file import new_file
 from kafkacomp.advice import prices as price_files
@@ -65,7 +65,7 @@ def _example(context: click.Context, _: click.Parameter, value: bool) -> None:
               help="Compression types and levels to try, such as lz4,zstd:1-6.")  # fmt: skip
 @click.option("--batch-sizes", callback=parsed(_sizes), default=",".join(map(str, DEFAULT_BATCH_SIZES)),
               show_default=True, help="batch.size values to try; 1 is one record for each batch.")  # fmt: skip
-@click.option("--sample-bytes", callback=parsed(parse_size), default=f"{DEFAULT_SAMPLE_BYTES >> 20}m",
+@click.option("--sample-bytes", type=Size(1), default=f"{DEFAULT_SAMPLE_BYTES >> 20}m",
               show_default=True, help="Bytes on disk to sample of each topic.")  # fmt: skip
 @click.option(
     "--seed", type=int, default=0, show_default=True, help="Seed of the sample; the same seed draws the same sample."

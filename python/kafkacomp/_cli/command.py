@@ -46,7 +46,7 @@ from kafkacomp._cli.tiered import (
 )
 from kafkacomp._cli.verify import Report, verify_files
 from kafkacomp._cli.verify import verify as verify_partitions
-from kafkacomp._click import parsed
+from kafkacomp._click import Size, parsed
 from kafkacomp._exit_status import CORRUPT, FINE, INTERRUPTED, TERMINATED, WRONG_USE
 from kafkacomp._exit_status import run as ended
 from kafkacomp._storage.files import BATCHES, find
@@ -282,7 +282,8 @@ def _show(report: Report) -> None:
               default="zstd", show_default=True,
               help="Compression of Parquet and Arrow files; for Arrow files none, lz4 or zstd.")  # fmt: skip
 @click.option("--bytes", "encoding", type=click.Choice(writers.BYTES), default="utf8", show_default=True,
-              help="Encoding of keys and values in CSV and JSON lines.")  # fmt: skip
+              help="Encoding of keys and values in CSV and JSON lines; utf8 refuses bytes that are not UTF-8."
+              )  # fmt: skip
 @click.option("--columns", callback=parsed(names_of), metavar="NAMES",
               help=f"Columns to write, separated by commas: some of {', '.join(arrow.COLUMNS)}.")  # fmt: skip
 @click.option("--topic", help="Topic of segments whose folder name does not contain it; --topics is the filter.")
@@ -305,7 +306,7 @@ def _show(report: Report) -> None:
 @click.option(
     "--batch-rows", type=click.IntRange(1), default=65536, show_default=True, help="The most rows decoded at a time."
 )
-@click.option("--arrow-batch-bytes", type=click.IntRange(1), default=8 << 20, show_default=True,
+@click.option("--arrow-batch-bytes", type=Size(1), default="8m", show_default=True,
               help="The most bytes of column data decoded at a time.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), help="Decoding threads; default: one per core.")
 @click.option("--timestamp-unit", type=click.Choice(("s", "ms", "us", "ns", "int64")), default="ms", show_default=True,

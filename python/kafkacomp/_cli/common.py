@@ -23,6 +23,7 @@ from rich.progress import (
 )
 
 import kafkacomp
+from kafkacomp._click import Size
 from kafkacomp._log_format import LOG_FORMATS
 from kafkacomp._text import json_text, printable
 
@@ -46,10 +47,10 @@ LOG_FORMAT = click.option(
 )
 MAX_OUTPUT_SIZE = click.option(
     "--max-output-size",
-    type=click.IntRange(1, kafkacomp.DEFAULT_MAX_OUTPUT_SIZE),
+    type=Size(1, kafkacomp.DEFAULT_MAX_OUTPUT_SIZE),
     default=kafkacomp.DEFAULT_MAX_OUTPUT_SIZE,
     show_default=True,
-    help="The most bytes that one batch's records may decompress to.",
+    help="The most bytes that one batch's records may decompress to, such as 512m.",
 )
 
 

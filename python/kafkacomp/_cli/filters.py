@@ -36,7 +36,8 @@ bound_options = together(
     click.option("--end-offset", type=click.IntRange(0), help="The end offset, exclusive."),
     click.option("--start-time", callback=bound, metavar="TIME",
                  help="The first timestamp, inclusive: milliseconds, or ISO 8601 with a time zone."),
-    click.option("--end-time", callback=bound, metavar="TIME", help="The end time, exclusive."),
+    click.option("--end-time", callback=bound, metavar="TIME",
+                 help="The end time, exclusive, in the form of --start-time."),
 )  # fmt: skip
 #: The options that choose records by their content.
 row_options = together(

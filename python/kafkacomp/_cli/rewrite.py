@@ -11,6 +11,7 @@ import click
 from kafkacomp import log
 from kafkacomp._cli.common import LOG_FORMAT, MAX_OUTPUT_SIZE, complain, progress_bar, say, say_json
 from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS
+from kafkacomp._click import Size
 from kafkacomp._exit_status import CORRUPT, FINE
 from kafkacomp._text import camel_case, count_text
 
@@ -21,8 +22,8 @@ _SOURCE = click.argument("source")
 _TARGET = click.argument("target")
 _SEGMENT_BYTES = click.option(
     "--segment-bytes",
-    type=click.IntRange(1, 2**31 - 1),
-    help="The most bytes of a segment; by default segments begin at the offsets of those of the source.",
+    type=Size(1, 2**31 - 1),
+    help="The most bytes of a segment, such as 512m; by default segments begin at the offsets of those of the source.",
 )
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 
@@ -37,7 +38,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print the report a
 @click.option(
     "--merge", is_flag=True, help="Join small consecutive batches of one producer, transaction and leader epoch."
 )
-@click.option("--batch-bytes", type=click.IntRange(1, 2**31 - 1), default=1 << 20, show_default=True,
+@click.option("--batch-bytes", type=Size(1, 2**31 - 1), default="1m", show_default=True,
               help="With --merge: the bytes of records, before compression, at which a batch is closed.")  # fmt: skip
 @_SEGMENT_BYTES
 @click.option("--threads", type=click.IntRange(1, 1024), help="Compressing threads; by default one per core.")
@@ -63,7 +64,7 @@ def recompress(source: str, target: str, as_json: bool, **options: Any) -> int: 
 @click.option("--to-magic", type=click.IntRange(0, 2), required=True, help="The message format to write: 0, 1 or 2.")
 @click.option("--upgrade/--no-upgrade", default=True, show_default=True,
               help="Also convert batches of older formats to --to-magic; otherwise they are copied.")  # fmt: skip
-@click.option("--batch-bytes", type=click.IntRange(1, 2**31 - 1), default=16384, show_default=True,
+@click.option("--batch-bytes", type=Size(1, 2**31 - 1), default="16k", show_default=True,
               help="The most bytes of a batch that is made of uncompressed messages of older formats.")  # fmt: skip
 @LOG_FORMAT
 @click.option(
@@ -81,9 +82,10 @@ def recompress(source: str, target: str, as_json: bool, **options: Any) -> int: 
 def convert(source: str, target: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
     """Rewrite a log in another message format.
 
-    SOURCE and TARGET are as for recompress. A conversion to an older format drops control batches, headers and
-    producers and refuses zstd, as a broker does for old consumers. Logs of Kafka 0.7 get offsets from --first-offset
-    on.
+    SOURCE is a segment, a partition's folder, a folder of such folders, or a URL of one. TARGET is the folder to
+    create, which a broker can read; it appears complete or not at all. A conversion to an older format drops control
+    batches, headers and producers and refuses zstd, as a broker does for old consumers. Logs of Kafka 0.7 get offsets
+    from --first-offset on.
     """
     report = _run("convert", log.convert, source, target, **options)
     return _show(target, report, as_json)
@@ -102,10 +104,11 @@ def convert(source: str, target: str, as_json: bool, **options: Any) -> int:  # 
 def repair(source: str, target: str, corrupt: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
     """Rewrite the intact part of a log.
 
-    SOURCE and TARGET are as for recompress. LZ4 batches of formats 1 and 2 with a wrong header checksum are fixed,
-    altered offset fields and leader epochs are restored if the adjacent batches determine them, corrupt and truncated
-    batches are quarantined, repeated batches are written once, and indexes are rebuilt. The exit status is 1 if the new
-    log lacks offsets that compaction does not explain. Logs of Kafka 0.7 are refused.
+    SOURCE is a segment, a partition's folder, a folder of such folders, or a URL of one. TARGET is the folder to
+    create, which a broker can read; it appears complete or not at all. LZ4 batches of formats 1 and 2 with a wrong
+    header checksum are fixed, altered offset fields and leader epochs are restored if the adjacent batches determine
+    them, corrupt and truncated batches are quarantined, repeated batches are written once, and indexes are rebuilt. The
+    exit status is 1 if the new log lacks offsets that compaction does not explain. Logs of Kafka 0.7 are refused.
     """
     report = _run("repair", log.repair, source, target, quarantine=corrupt == "quarantine", **options)
     if not as_json:

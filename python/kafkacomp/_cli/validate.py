@@ -10,6 +10,7 @@ import click
 
 from kafkacomp import broker, record
 from kafkacomp._cli.common import MAX_OUTPUT_SIZE, say, say_json, waiting
+from kafkacomp._click import Size
 from kafkacomp._exit_status import CORRUPT, FINE
 from kafkacomp._storage.filesystem import open_local
 from kafkacomp._text import printable
@@ -157,9 +158,9 @@ def _batches(stored: bytes) -> list[dict[str, Any]]:
                    "message.timestamp.difference.max.ms.")  # fmt: skip
 @click.option("--timestamp-after-max-ms", type=click.IntRange(0, 2**63 - 1), default=2**63 - 1,
               help="message.timestamp.after.max.ms of the topic.")  # fmt: skip
-@click.option("--max-message-bytes", "max_message_size", type=click.IntRange(0, 2**31 - 1), default=(1 << 20) + 12,
+@click.option("--max-message-bytes", "max_message_size", type=Size(0, 2**31 - 1), default=(1 << 20) + 12,
               show_default=True, help="max.message.bytes of the topic.")  # fmt: skip
-@click.option("--max-decompressed-message-bytes", type=click.IntRange(1, 2**31 - 9), default=2**31 - 9,
+@click.option("--max-decompressed-message-bytes", type=Size(1, 2**31 - 9), default=2**31 - 9,
               help="max.decompressed.message.bytes of the topic, from 4.4 on; default: no limit.")  # fmt: skip
 @click.option(
     "--offset", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="The offset of the first record."

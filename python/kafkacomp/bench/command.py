@@ -15,8 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 import kafkacomp
-from kafkacomp._arguments import parse_size
-from kafkacomp._click import parsed
+from kafkacomp._click import Size, parsed
 from kafkacomp._exit_status import CORRUPT, FINE
 from kafkacomp._exit_status import run as ended
 from kafkacomp._storage.new_file import new_file
@@ -103,7 +102,7 @@ def _report_option(kind: str, effect: str) -> Callable[[_Function], _Function]:
 )
 @click.option("--sample-ms", type=click.IntRange(0, 60_000), default=100, show_default=True,
               help="The least milliseconds of a sample; the work is repeated until then.")  # fmt: skip
-@click.option("--limit", callback=parsed(parse_size),
+@click.option("--limit", type=Size(0),
               help="Maximum bytes to read from all inputs together.  [default: 64m, of a corpus 1024m]")  # fmt: skip
 @click.option("--each", is_flag=True, help="Measure every input separately.")
 @click.option("--compare", is_flag=False, flag_value=peers.ALL, metavar="[PEERS]",
