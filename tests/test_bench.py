@@ -275,7 +275,7 @@ def test_presets_are_whole(name: str) -> None:
         (["--codecs", "zstd:23"], "zstd has the levels -131072 to 22, not 23"),
         (["--codecs", "gzip:0-9"], "gzip has the levels 1 to 9, or -1, not 0"),
         (["--codecs", "snappy:1"], "snappy has no levels"),
-        (["--codecs", "lz4:fast"], "'fast' is no level of lz4"),
+        (["--codecs", "lz4:fast"], "'fast' is not a level of lz4: expected a number"),
         (["--codecs", "gzip:9-1"], "begins above its end: swap them"),
         (["--codecs", "gzip:"], "no level after the colon"),
         (["--batch-bytes", "16q"], "'16q' is not a size"),

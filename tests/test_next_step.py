@@ -55,6 +55,26 @@ TRIES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         ValueError,
         "no profile of a broker '0.7': expected one of 0.8.2, .*, 2.8, ",
     ),
+    "a broker's version as a number": (
+        lambda _: broker.BrokerProfile(2.8),  # type: ignore[arg-type]
+        TypeError,
+        "version must be a str such as '2.8', not float",
+    ),
+    "batches of a path": (
+        lambda logs: record.read_batches(str(logs)),  # type: ignore[arg-type]
+        TypeError,
+        "data must be bytes-like, not str: to read a file, use open_batches",
+    ),
+    "rows that are not Arrow data": (
+        lambda logs: kc.write([{"value": "x"}], logs, topic="new"),  # type: ignore[arg-type]
+        TypeError,
+        "rows must be Arrow data, such as a table of pyarrow or a data frame of polars .*, not list",
+    ),
+    "a bound of a partition that does not exist": (
+        lambda logs: kc.scan(logs, start_offset={("orders", 1): 5}),
+        ValueError,
+        r"start_offset: no partition \('orders', 1\) in the source: expected some of \('orders', 0\)",
+    ),
     "key and value by position": (
         lambda _: record.RecordBatchBuilder().append(b"key", b"value"),  # type: ignore[call-arg]
         TypeError,

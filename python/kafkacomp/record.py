@@ -8,6 +8,7 @@ yields its records. Batches and records are immutable views: a field is copied w
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Self, cast
 
 from kafkacomp import _kafkacomp
@@ -80,7 +81,7 @@ def read_batches(
             batch with a wrong checksum. The batches before it have been returned, and ``position`` is where it begins.
             To read on after a wrong checksum, use ``verify_crc=False`` and look at ``RecordBatch.is_valid``.
         ValueError: ``max_output_size`` is not positive.
-        TypeError: ``verify_crc`` is not a bool.
+        TypeError: ``data`` is not bytes-like, or ``verify_crc`` is not a bool.
 
     Example:
         >>> from kafkacomp import record
@@ -92,6 +93,9 @@ def read_batches(
         0 zstd
         [(0, b'k', b'v')]
     """
+    given: object = data
+    if isinstance(given, str | os.PathLike):
+        raise TypeError(f"data must be bytes-like, not {type(given).__name__}: to read a file, use open_batches")
     if not isinstance(verify_crc, bool):
         raise TypeError(f"verify_crc must be a bool, not {type(verify_crc).__name__}")
     return BatchReader(data, checked_max_output_size(max_output_size), verify_crc)
@@ -293,7 +297,8 @@ def build_batches(
 def arrow_rows(rows: object) -> ArrowRows:
     """Return the rows unchanged; TypeError if they are not Arrow data. Only for this package's modules."""
     if not hasattr(rows, "__arrow_c_stream__") and not hasattr(rows, "__arrow_c_array__"):
-        raise TypeError(f"an object with __arrow_c_stream__ or __arrow_c_array__ is needed, not {type(rows).__name__}")
+        expected = "Arrow data, such as a table of pyarrow or a data frame of polars (__arrow_c_stream__)"
+        raise TypeError(f"rows must be {expected}, not {type(rows).__name__}")
     return cast("ArrowRows", rows)
 
 

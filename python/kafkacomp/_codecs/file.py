@@ -405,7 +405,7 @@ class CompressedFile(io.BufferedIOBase):
 def binary_mode(mode: object) -> str:
     """Return the mode with its b; ValueError for a mode that is not binary."""
     if not isinstance(mode, str) or mode not in BINARY_MODES:
-        raise ValueError(f"invalid mode: {mode!r} ({', '.join(BINARY_MODES)})")
+        raise ValueError(f"invalid mode {mode!r}: expected one of {', '.join(BINARY_MODES)}")
     return mode if mode.endswith("b") else mode + "b"
 
 
@@ -429,7 +429,7 @@ def open_file(
         text = {"encoding": encoding, "errors": errors, "newline": newline}
         for name, value in text.items():
             if value is not None:
-                raise ValueError(f"{name} has no meaning in the binary mode {mode!r}")
+                raise ValueError(f"{name} has no meaning in the binary mode {mode!r}: use a text mode such as 'rt'")
         return make_file(mode)
     file = make_file(mode.replace("t", "b"))
     return io.TextIOWrapper(file, io.text_encoding(encoding), errors, newline)

@@ -82,7 +82,7 @@ def open_filesystem(
     scheme = _SCHEME.match(path)
     if storage_options is not None:
         if scheme is None or scheme[1].lower() == "file":
-            raise ValueError(f"storage_options are for URLs, and {path} is a local path")
+            raise ValueError(f"storage_options are for URLs, and {path} is a local path: remove them")
         return _open_fsspec(path, storage_options)
     if scheme is None:
         return _Local(), os.path.abspath(path)  # noqa: PTH100 - no symlink is to be resolved

@@ -65,9 +65,10 @@ class Settings:
         if not all(isinstance(codec, Codec) for codec in self.codecs):
             raise TypeError("codecs must be a tuple of codecs, such as kafkacomp.bench.spec.parse_codecs gives")
         if not self.codecs:
-            raise ValueError("no codecs to measure")
-        if any(not 1 <= size <= 1 << 30 for size in self.batch_sizes):
-            raise ValueError("batch sizes must be 1 to 1073741824 bytes")
+            raise ValueError("codecs must have at least one codec to measure")
+        for size in self.batch_sizes:
+            if not 1 <= size <= 1 << 30:
+                raise ValueError(f"batch sizes must be 1 to 1073741824 bytes, not {size}")
         if self.sample_bytes < 1:
             raise ValueError(f"the sample must have at least 1 byte, not {self.sample_bytes}")
         if not 0 < self.time_budget <= _LONGEST:

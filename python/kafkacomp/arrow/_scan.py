@@ -36,6 +36,8 @@ OnError = Literal["raise", "skip"]
 LOCATION: frozenset[str] = frozenset(
     {"topics", "partitions", "topic", "partition", *(each.name for each in fields(SourceOptions))}
 )
+#: The most partitions that an error lists.
+_SHOWN = 10
 TimestampUnit = Literal["s", "ms", "us", "ns", "int64"]
 #: What these types allow; a scan checks against them, and ``get_args`` is not called for each.
 BINARY_TYPES, ISOLATION_LEVELS, ON_ERROR, TIMESTAMP_UNITS = map(
@@ -231,7 +233,8 @@ def _with_bounds(partitions: list[Partition], start: Offsets, end: Offsets) -> l
             for key, value in bound.items():
                 _offset(name, value)
                 if key not in known:
-                    raise ValueError(f"{name}: no partition {key!r} in the source")
+                    some = ", ".join(map(repr, sorted(known, key=str)[:_SHOWN]))
+                    raise ValueError(f"{name}: no partition {key!r} in the source: expected some of {some}")
         elif bound is not None and not isinstance(bound, int):
             message = f"{name} must be an int or a mapping of (topic, partition) to int, not {type(bound).__name__}"
             raise TypeError(message)

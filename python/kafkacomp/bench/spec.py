@@ -77,7 +77,7 @@ def _codecs(kind: CompressionType, levels: str) -> list[Codec]:
     elif _LEVEL.fullmatch(levels):
         first = last = int(levels)
     else:
-        raise ValueError(f"{levels!r} is no level of {kind} and no range of levels such as 1-9")
+        raise ValueError(f"{levels!r} is not a level of {kind}: expected a number, or a range such as 1-9")
     if last < first:
         raise ValueError(f"the range {levels} of {kind} begins above its end: swap them")
     if last - first >= _MOST_LEVELS:

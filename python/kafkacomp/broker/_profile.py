@@ -64,7 +64,15 @@ class BrokerProfile:
     NAMES: Final = tuple(_kafkacomp.profile_names())
 
     def __init__(self, version: str) -> None:
-        """Select a version such as "0.10.2", "0.10.2.2" or "4.x", which is 4.4; others raise ValueError."""
+        """Select a version such as "0.10.2", "0.10.2.2" or "4.x", which is 4.4.
+
+        Raises:
+            ValueError: there is no profile of this version.
+            TypeError: the version is not a string.
+        """
+        given: object = version
+        if not isinstance(given, str):
+            raise TypeError(f"version must be a str such as '2.8', not {type(given).__name__}")
         name = _kafkacomp.profile_name(version)
         if name is None:
             raise ValueError(f"no profile of a broker {version!r}: expected one of {', '.join(self.NAMES)}, 4.x")
@@ -155,6 +163,6 @@ def _magic(version: str) -> int:
     """The magic of a ``message.format.version``."""
     matched = _MESSAGE_FORMAT.fullmatch(version)
     if matched is None:
-        raise ValueError(f"invalid message_format_version {version!r}")
+        raise ValueError(f"invalid message_format_version {version!r}: expected a version of Kafka such as 0.10.2")
     numbers = int(matched[1]), int(matched[2])
     return 2 if numbers >= _FIRST_WITH_MAGIC_2 else 1 if numbers >= _FIRST_WITH_MAGIC_1 else 0
