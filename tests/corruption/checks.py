@@ -82,8 +82,15 @@ def _must_stop(injected: Injected, wanted: Expected) -> bool:
     return False
 
 
-#: Kinds that leave all batches intact and at which strict tools may stop all the same: a batch is lost.
-_MAY_STOP = frozenset({"batch overwritten by another", "run overwritten by a later run"})
+#: Kinds that may leave all batches intact and at which strict tools may stop all the same: a batch is lost.
+_MAY_STOP = frozenset(
+    {
+        "batch overwritten by another",
+        "run overwritten by a later run",
+        # A page may be exactly as long as a batch.
+        "page overwritten by a later page",
+    }
+)
 
 
 def _stopped(tool: str, answer: Answer, wanted: Expected, injected: Injected) -> list[str]:
