@@ -7,7 +7,9 @@ pieces; the files are the pieces joined. What must remain is then known from the
 from __future__ import annotations
 
 import uuid
+from bisect import bisect_right
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from corruption.framing import FIELDS, PAYLOAD, Batch
@@ -287,26 +289,25 @@ def _overwrite_page(injected: Injected, rng: random.Random) -> None:
     for page in sizes:
         # The first page identifies the file: with another one it may be that of a compressed file.
         pages = range(1, length // page)
-        places = [(at, source) for at in pages for source in pages[at:] if not _joins(segment, at, source, page)]
-        if places:
+        phases = _phases(segment, page)
+        if places := [(at, source) for at in pages for source in pages[at:] if not _joins(phases, at, source)]:
             at, source = rng.choice(places)
             write_over(segment, at * page, source * page, page)
             injected.what = f"{segment.name} from byte {at * page} on by {page} bytes from byte {source * page}"
             return
 
 
-def _joins(segment: Segment, at: int, source: int, page: int) -> bool:
+def _phases(segment: Segment, page: int) -> list[int]:
+    """Of each page and of the end of the last one, the bytes since a batch began."""
+    begins = [0, *accumulate(len(piece.data) for piece in segment.pieces)]
+    return [at - begins[bisect_right(begins, at) - 1] for at in range(0, begins[-1] + 1, page)]
+
+
+def _joins(phases: list[int], at: int, source: int) -> bool:
     """Whether a part of one batch and the rest of another one may be a batch, as if its offset field were altered."""
-    begins = [0]
-    for piece in segment.pieces:
-        begins.append(begins[-1] + len(piece.data))
-
-    def phase(position: int) -> int:
-        return position - max(begin for begin in begins if begin <= position)
-
-    # What is before a cut, and what is after it. A batch begins with zeros, which bytes of another one may supply.
-    cuts = [(at * page, source * page), ((source + 1) * page, (at + 1) * page)]
-    return any(phase(before) == phase(after) != 0 or 0 < phase(after) < PREFIX for before, after in cuts)
+    # Before and after each cut. A batch begins with zeros, which bytes of another one may supply.
+    before, begin, end, after = phases[at], phases[source], phases[source + 1], phases[at + 1]
+    return before == begin != 0 or 0 < begin < PREFIX or end == after != 0 or 0 < after < PREFIX
 
 
 def write_over(segment: Segment, to: int, source: int, size: int) -> None:
