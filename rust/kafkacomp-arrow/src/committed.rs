@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use kafkacomp_core::log::continuity::order_ahead::OrderAhead;
 use kafkacomp_core::log::{
-    AbortedRange, ChunkReader, HeaderWalk, Hop, LargeCorrupt, LogFormat, ReadAt, SegmentPart, SideFile,
+    AbortedRange, ChunkReader, HeaderWalk, Hop, KeptAhead, LargeCorrupt, LogFormat, ReadAt, SegmentPart, SideFile,
     TransactionCollector, TransactionFilter, TransactionIndex, walk_chunks,
 };
 use kafkacomp_core::record::{Batches, RecordReader};
@@ -175,6 +175,8 @@ impl Pass<'_> {
     fn batches(&mut self, placed: Placed<'_>, source: &SkipUnreadable, length: u64) -> Result<(), ScanError> {
         let Placed { place, segment, end_offset } = placed;
         self.in_order.begin(segment.first_offset(), end_offset);
+        let unreadable = source;
+        let source: &dyn ReadAt = &KeptAhead::new(unreadable as &dyn ReadAt);
         let mut chunks = ChunkReader::new(0, length, true);
         let walked = walk_chunks::<Infallible>(source, &mut chunks, &mut |part, _| {
             if let SegmentPart::Batches { data, position } = part {
@@ -192,7 +194,7 @@ impl Pass<'_> {
         let order = self.in_order.end_segment(source, &mut self.collector);
         self.orders.insert(Arc::clone(&segment.name), order);
         walked.map_err(|error| ScanError::chunk(&segment.name, error))?;
-        if source.fault(0, length).is_none() {
+        if unreadable.fault(0, length).is_none() {
             self.large_corrupt.insert(Arc::clone(&segment.name), chunks.take_large_corrupt());
         }
         Ok(())

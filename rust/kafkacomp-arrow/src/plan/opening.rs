@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kafkacomp_core::log::continuity::order_ahead::OrderAhead;
 use kafkacomp_core::log::continuity::positions::{PositionedFile, skipped};
-use kafkacomp_core::log::{ChunkReader, EntryChunkReader, LargeCorrupt, LogFormat, MissingReason, ReadAt};
+use kafkacomp_core::log::{ChunkReader, EntryChunkReader, KeptAhead, LargeCorrupt, LogFormat, MissingReason, ReadAt};
 
 use super::{Current, Failed, Planner};
 use crate::committed::transaction_filter;
@@ -149,6 +149,7 @@ impl Planner {
         let unreadable =
             (self.options.on_error == OnError::Skip).then(|| Arc::new(SkipUnreadable::new(Arc::clone(&source))));
         let source = unreadable.clone().map_or(source, |source| source as Arc<dyn ReadAt>);
+        let source: Arc<dyn ReadAt> = Arc::new(KeptAhead::new(source));
         let length = source.length().map_err(io)?;
         context.log_format = log_format_of(segment, source.as_ref(), length, &self.options)?;
         let is_inner = segment.range.is_some_and(|(start, _)| start > 0);

@@ -33,6 +33,7 @@ pub use maintain::check_batch::{BatchChecker, Verdict};
 pub use maintain::verify::{Finding, FindingFile, SegmentReport, SideFiles, VerifyOptions, verify_segment};
 pub use maintain::verify_file::verify_file;
 pub use maintain::verify_message_set::verify_message_set;
+pub use read::ahead::KeptAhead;
 pub use read::batch_headers::{BatchHeader, HeaderWalk, Hop, next_entry_from};
 pub use read::chunk::{ChunkEnd, ChunkReader, Chunks, chunk_bytes};
 pub use read::entry_chunk::EntryChunkReader;

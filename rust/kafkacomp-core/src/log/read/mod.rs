@@ -1,6 +1,7 @@
 //! Reading segments: chunks of complete batches or entries, the search for the next intact batch after a corrupt one, walks by
 //! batch headers alone, and the filter of aborted transactions for committed readers.
 
+pub mod ahead;
 pub mod batch_headers;
 mod candidate;
 pub mod chunk;

@@ -43,6 +43,11 @@ pub trait ReadAt: Send + Sync {
         1
     }
 
+    /// The source for reading bytes that will be read again, if this one keeps them until then.
+    fn for_reading_ahead(&self) -> Option<&dyn ReadAt> {
+        None
+    }
+
     /// Checks whether the reader was interrupted or closed. Every operation that may take long calls it at least once per
     /// megabyte and returns its error.
     ///

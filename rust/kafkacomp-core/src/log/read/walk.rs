@@ -6,8 +6,10 @@ use super::chunk::{ChunkEnd, ChunkReader, chunk_bytes};
 use super::source::ReadAt;
 use crate::log::error::{ContentError, ReadError};
 
-/// The number of bytes of a read.
-const CHUNK: usize = 4 << 20;
+/// The number of bytes of a read. What is read ahead from within a chunk is read again, so that it is not large.
+const CHUNK: usize = 1 << 20;
+/// That of a remote source, where a read is a request.
+const REMOTE_CHUNK: usize = 4 << 20;
 
 /// A part of a segment.
 #[derive(Debug)]
@@ -65,12 +67,13 @@ pub fn walk_chunks<B>(
     visit: &mut dyn FnMut(SegmentPart<'_>, u64) -> ControlFlow<B>,
 ) -> Result<ControlFlow<B>, ReadError> {
     let end = chunks.end();
+    let target = if source.is_remote() { REMOTE_CHUNK } else { CHUNK };
     let mut buffer = Vec::new();
     loop {
         let position = chunks.position();
         // A method's name instead of the closure would fix the batch's lifetime.
         #[allow(clippy::redundant_closure_for_method_calls)]
-        let (used, chunk_end) = chunks.read(source, &mut buffer, CHUNK, |batch| batch.ensure_valid())?;
+        let (used, chunk_end) = chunks.read(source, &mut buffer, target, |batch| batch.ensure_valid())?;
         let data = chunk_bytes(source, &buffer, position, used);
         let mut flow = visit(SegmentPart::Batches { data, position }, chunks.position());
         let mut is_last = false;

@@ -12,6 +12,7 @@ use crate::log::continuity::missing::{MissingRange, MissingReason};
 use crate::log::continuity::order_ahead::OrderAhead;
 use crate::log::continuity::truncation::truncation;
 use crate::log::error::{Error, ReadError};
+use crate::log::read::ahead::KeptAhead;
 use crate::log::read::placement::Span;
 use crate::log::read::source::{ReadAt, read_full};
 use crate::log::read::walk::{CorruptRange, SegmentPart, walk_segment};
@@ -30,6 +31,7 @@ pub fn walk_in_order<V: Visitor>(
     bounds: SegmentBounds<'_>,
     visitor: &mut V,
 ) -> Result<ControlFlow<V::Break, SequenceReport>, Error> {
+    let source = &KeptAhead::new(source);
     let mut walk = Walk {
         source,
         bounds,
@@ -212,7 +214,9 @@ impl<V: Visitor> Walk<'_, V> {
 
     /// The batches from this one on in the right order, if none is missing.
     fn order_from(&mut self, batch: &RecordBatch<'_>) -> Result<Option<Vec<reorder::Ordered>>, ReadError> {
-        if !self.before.is_empty() || !self.after.is_empty() {
+        // Corrupt bytes may be what is left of an older copy.
+        let is_corrupt_only = self.before.iter().all(|each| matches!(each, Between::Range(_)));
+        if !is_corrupt_only || !self.after.is_empty() || (self.report.is_compacted && !self.before.is_empty()) {
             return Ok(None);
         }
         let end = self.bounds.end_offset.filter(|&end| end >= self.expected);
