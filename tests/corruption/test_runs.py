@@ -175,6 +175,17 @@ def test_swapped_runs_are_put_in_order(kind: str, log: Log, tmp_path: Path) -> N
     assert verify(where).status == 1
 
 
+def test_batches_after_corrupt_bytes_are_put_in_order(tmp_path: Path) -> None:
+    """The last two batches have changed places, and an older copy of one of them is corrupt: nothing is lost."""
+    log = LOGS[0]
+    injected = intact(log)
+    pieces = injected.segments[0].pieces
+    broken = replace(pieces[-2], data=pieces[-2].data[:-1] + bytes([pieces[-2].data[-1] ^ 1]), state="broken")
+    pieces[-2:] = [broken, pieces[-1], pieces[-2]]
+    answer = repair(injected.write(tmp_path))
+    assert (answer.error, answer.rows, answer.missing) == (None, [r for b in log.batches for r in b.records], [])
+
+
 def test_a_gap_that_nothing_contradicts_is_a_gap(tmp_path: Path) -> None:
     """Batches were removed: those after the gap are in order."""
     log = LOGS[0]

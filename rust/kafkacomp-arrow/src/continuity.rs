@@ -252,11 +252,13 @@ impl Continuity {
         if let Some(other) = self.seen_elsewhere(placement, &pending, &next) {
             placement = other;
         }
-        if placement == Placement::InOrder && self.is_out_of_place(&pending, &next) {
+        if placement == Placement::InOrder
+            && let Some(other) = self.beyond_segment(&pending, &next).or_else(|| self.out_of_place(&pending, &next))
+        {
             if !verified {
                 return Err(Halt::Unverified);
             }
-            placement = Placement::Misplaced { offset_field: None };
+            placement = other;
         }
         self.previous = Some(pending.span);
         match placement {

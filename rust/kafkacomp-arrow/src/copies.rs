@@ -46,6 +46,11 @@ impl OtherBatches {
         self.segments.get(self.index)
     }
 
+    /// The base offset of the next segment.
+    pub fn end_offset(&self) -> Option<i64> {
+        self.ahead.borrow().end_offset()
+    }
+
     /// Whether the batch at `position` is in the place of others ([`is_out_of_place`]).
     pub fn is_out_of_place(
         &self,

@@ -4,6 +4,7 @@ use kafkacomp_core::log::index::MAX_RELATIVE_OFFSET;
 use kafkacomp_core::log::{Neighbours, Placement, Span, place};
 
 use super::{Continuity, Following, Pending};
+use crate::first_offset::first_offset;
 
 impl Continuity {
     /// Another placement for a batch, by the other batches of the partition. A copy of another batch is repeated; if that is
@@ -38,9 +39,23 @@ impl Continuity {
         }
     }
 
-    /// Whether a batch after a gap is in the place of others; a later batch then has offsets inside the gap.
-    pub(super) fn is_out_of_place(&self, pending: &Pending, next: &Following<'_>) -> bool {
-        let Some(expected) = self.expected else { return false };
+    /// The placement of a batch after a gap that has offsets of the next segment, if it is in the wrong place: after corrupt
+    /// bytes, or if no intact batch that continues it follows. Otherwise the two segments overlap.
+    pub(super) fn beyond_segment(&self, pending: &Pending, next: &Following<'_>) -> Option<Placement> {
+        let (expected, Pending { span, position, .. }) = (self.expected?, *pending);
+        next.others.end_offset().filter(|end| (expected..=span.last).contains(end))?;
+        let continues = next.span.is_some_and(|next| next.first.unwrap_or(next.last) > span.last);
+        if !self.has_losses() && continues && next.is_valid.is_some_and(|is_valid| is_valid()) {
+            return None;
+        }
+        let first_offset = || first_offset(next.source, position, u64::MAX, self.max_output_size).ok().flatten();
+        let first = span.first.or_else(first_offset)?;
+        (first > expected).then_some(Placement::Misplaced { offset_field: None })
+    }
+
+    /// The placement of a batch after a gap that is in the place of others: a later batch has offsets inside the gap.
+    pub(super) fn out_of_place(&self, pending: &Pending, next: &Following<'_>) -> Option<Placement> {
+        let expected = self.expected?;
         let around = Neighbours {
             expected,
             before: self.previous,
@@ -50,7 +65,8 @@ impl Continuity {
             end_offset: next.end_offset,
         };
         let batch = (pending.span, pending.position);
-        next.others.is_out_of_place(next.source, batch, &around, self.max_output_size)
+        let found = next.others.is_out_of_place(next.source, batch, &around, self.max_output_size);
+        found.then_some(Placement::Misplaced { offset_field: None })
     }
 
     pub(super) fn judge(&self, expected: i64, span: Span, next: Option<Span>, end_offset: Option<i64>) -> Placement {

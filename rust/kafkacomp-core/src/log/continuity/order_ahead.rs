@@ -64,7 +64,7 @@ impl Ahead {
         }
         if !self.has_anomaly && self.frontier < self.end.min(position.saturating_add(WINDOW)) {
             let until = position.saturating_add(WINDOW).saturating_add(WINDOW / 4);
-            self.read_until(source, until, expected)?;
+            self.read_until(source.for_reading_ahead().unwrap_or(source), until, expected)?;
         }
         Ok(!self.has_anomaly)
     }
@@ -167,6 +167,11 @@ impl OrderAhead {
     /// For a segment before the one with the base offset `end_offset`.
     pub fn new(end_offset: Option<i64>) -> Self {
         Self { end_offset, ..Self::default() }
+    }
+
+    /// The base offset of the next segment.
+    pub fn end_offset(&self) -> Option<i64> {
+        self.end_offset
     }
 
     /// Whether every batch so far has only greater offsets after it, as far as the segment was read.
