@@ -58,19 +58,19 @@ impl<'w, B: BatchFields> Rows<'w, B> {
     #[inline]
     pub(crate) fn take_records(
         &mut self,
-        records: Records<'_>,
+        mut records: Records<'_>,
         batch: &RecordBatch<'_>,
         chunk_offsets: &mut ChunkOffsets<'_>,
         block: &mut RecordBlock,
         sink: Sink<'_>,
     ) -> Result<(), BatchError> {
-        let mut records = match records {
+        let records = match &mut records {
             Records::V2(records) => return self.take_v2(records, block, sink),
             Records::V0V1(records) => records,
         };
         if batch.base_offset().is_none()
             && let Some(start) =
-                chunk_offsets.unwrapped(batch, &records).map_err(|wrong| BatchError::Misplaced(wrong.0))?
+                chunk_offsets.unwrapped(batch, records).map_err(|wrong| BatchError::Misplaced(wrong.0))?
         {
             let bounded = self.filter.starting_at(start);
             let mut rows = Rows { filter: &bounded, ..self.again() };
@@ -117,18 +117,18 @@ impl<'w, B: BatchFields> Rows<'w, B> {
     #[inline]
     pub(crate) fn take_v2(
         &mut self,
-        mut records: V2Records<'_>,
+        records: &mut V2Records<'_>,
         block: &mut RecordBlock,
         sink: Sink<'_>,
     ) -> Result<(), BatchError> {
         if records.remaining() == 1
-            && let Some(record) = self.single(&mut records)
+            && let Some(record) = self.single(records)
         {
             let size = self.builder.bytes_of(&record);
             self.builder.push(&record, size);
             return self.end();
         }
-        self.take_blocks(&mut records, block);
+        self.take_blocks(records, block);
         self.take(|record| Ok(records.advance(record)?), sink)
     }
 

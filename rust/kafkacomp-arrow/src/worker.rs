@@ -291,9 +291,11 @@ impl Worker {
         {
             return taken;
         }
-        let plain = self.reader.plain_records(batch);
+        let mut plain = self.reader.plain_records(batch);
         if self.views {
-            let Some(records) = plain else { return self.batch_of_views(batch, context, filter, chunk_offsets, sink) };
+            let Some(records) = &mut plain else {
+                return self.batch_of_views(batch, context, filter, chunk_offsets, sink);
+            };
             self.builder.begin_chunk_values();
             let mut rows =
                 Rows::new(&mut self.builder, &mut self.seen, (&self.options, &self.report), batch, context, filter);
@@ -303,7 +305,7 @@ impl Worker {
         }
         let mut rows =
             Rows::new(&mut self.builder, &mut self.seen, (&self.options, &self.report), batch, context, filter);
-        if let Some(records) = plain {
+        if let Some(records) = &mut plain {
             return rows.take_v2(records, &mut self.block, sink);
         }
         let records = self.reader.records(batch).map_err(BatchError::record)?;

@@ -26,9 +26,9 @@ impl Contexts {
         decoders + encoders
     }
 
-    /// Drops what exceeds the limit. Only zstd's encoder can become so large.
+    /// Drops what exceeds the limit. Only zstd's encoder can become so large, and a thread that only decodes has none.
     fn trim(&mut self) {
-        if self.memory() > MAX_KEPT_CONTEXTS {
+        if self.zstd_encoder.memory() > 0 && self.memory() > MAX_KEPT_CONTEXTS {
             self.zstd_encoder = zstd::Encoder::default();
         }
     }
