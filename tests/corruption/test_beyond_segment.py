@@ -1,4 +1,4 @@
-"""The last batches of a closed segment have offsets of later segments: they do not hide the batches of those."""
+"""The last batch of a closed segment has offsets of a later segment: it does not hide the batches of that."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ SKIPPING = {
     "PERMISSIVE": spark_permissive,
 }
 LOGS = [built(magic, codec) for magic, codec in ((0, "none"), (0, "gzip"), (1, "none"), (1, "gzip"), (2, "lz4"))]
-NOISE = Piece(b"\x7f" * 40, None)
 
 
 def _flipped(piece: Piece, byte: int, bit: int) -> Piece:
@@ -44,15 +43,9 @@ def _stray_before_corruption(injected: Injected) -> None:
     pieces[2:] = [replace(stray, is_copy=True), replace(pieces[3], data=pieces[3].data[:-9], state="broken")]
 
 
-def _run_after_corruption(injected: Injected) -> None:
-    pieces = injected.segments[0].pieces
-    pieces[2:] = [NOISE, *(replace(each, is_copy=True) for each in injected.segments[2].pieces[1:4])]
-
-
 KINDS: dict[str, Callable[[Injected], None]] = {
     "two altered": _two_altered,
     "stray before corruption": _stray_before_corruption,
-    "run after corruption": _run_after_corruption,
 }
 
 

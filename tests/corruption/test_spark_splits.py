@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import kafkacomp as kc
-from corruption.inject import applies, inject
-from corruption.logs import all_logs
+from corruption.checks import check
+from corruption.inject import Piece, applies, inject, intact
+from corruption.logs import all_logs, built
+from corruption.model import expected
+from corruption.tools import spark_drop
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,3 +56,16 @@ def test_tasks_miss_what_a_scan_misses(kind: str, log: Log, split_size: int, tmp
         reports.append(part.report)
     assert delivered == offsets
     assert missed(reports) == missed([whole.report])
+
+
+@pytest.mark.parametrize("split_size", [300, 1_500])
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_splits_know_where_the_segment_ends(tmp_path: Path, magic: int, split_size: int) -> None:
+    """More batches of another partition than follow them in the segment: their offsets are those of later segments."""
+    log = built(magic, "gzip", segments=3, batches=120)
+    other = built(magic, "gzip", segments=2, batches=1_000).segments[1]
+    injected = intact(log)
+    injected.segments[0].pieces[50:100] = [Piece(batch.data, None, is_copy=True) for batch in other[:50]]
+    injected.kind = "run overwritten by a later run"
+    where = injected.write(tmp_path)
+    assert not check("Spark DROPMALFORMED", spark_drop(where, split_size), injected, expected(injected))

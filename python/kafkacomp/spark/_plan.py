@@ -187,7 +187,9 @@ def split_segment(segment: Segment, options: ReadOptions, next_base: int | None 
     if base is not None:
         for part, split, following in zip(found, splits, [*splits[1:], None], strict=True):
             end = following and following.boundary
-            part.boundaries = SplitBoundaries(split.boundary, end, segment.size, None if following else next_base)
+            # Only a boundary shows that the split does not end with the segment.
+            known_base = next_base if end or not following else None
+            part.boundaries = SplitBoundaries(split.boundary, end, segment.size, known_base)
     return found
 
 

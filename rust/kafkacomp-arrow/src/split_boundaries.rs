@@ -48,3 +48,10 @@ pub struct SplitBoundaries {
     /// The base offset of the next segment.
     pub next_base: Option<i64>,
 }
+
+impl SplitBoundaries {
+    /// The base offset of the next segment, if the range ends with its own segment.
+    pub fn following_base(&self) -> Option<i64> {
+        self.next_base.filter(|_| self.end.is_none())
+    }
+}

@@ -39,13 +39,17 @@ impl Continuity {
         }
     }
 
-    /// The placement of a batch after a gap that has offsets of the next segment, if it is in the wrong place: after corrupt
-    /// bytes, or if no intact batch that continues it follows. Otherwise the two segments overlap.
+    /// The placement of a batch after a gap that has offsets of the next segment, if it is in the wrong place: no intact batch
+    /// that continues the log directly follows. Otherwise the two segments overlap.
     pub(super) fn beyond_segment(&self, pending: &Pending, next: &Following<'_>) -> Option<Placement> {
         let (expected, Pending { span, position, .. }) = (self.expected?, *pending);
+        // At the end of a segment, the batch was judged by the base offset of the next one.
+        if next.end_offset.is_some() {
+            return None;
+        }
         next.others.end_offset().filter(|end| (expected..=span.last).contains(end))?;
         let continues = next.span.is_some_and(|next| next.first.unwrap_or(next.last) > span.last);
-        if !self.has_losses() && continues && next.is_valid.is_some_and(|is_valid| is_valid()) {
+        if continues && next.is_valid.is_some_and(|is_valid| is_valid()) {
             return None;
         }
         let first_offset = || first_offset(next.source, position, u64::MAX, self.max_output_size).ok().flatten();

@@ -121,7 +121,7 @@ impl Planner {
         };
         let Some(mut current) = self.current.take() else { return Ok(()) };
         self.gap_before(&mut current, segment, context);
-        let resumes = segment.boundaries.next_base.or(following);
+        let resumes = segment.boundaries.following_base().or(following);
         let from =
             segment.first_offset().map(|base| current.accounted.as_ref().map_or(base, |(_, end)| base.max(*end)));
         let name = &segment.name;
@@ -158,15 +158,20 @@ impl Planner {
         if let Some((_, accounted)) = &before {
             context.asked.0 = context.asked.0.max(*accounted);
         }
-        let mut ends =
-            Ends { next_base: segment.boundaries.next_base.or_else(|| current.next_base(index)), ..Ends::default() };
+        let mut ends = Ends {
+            next_base: segment.boundaries.following_base().or_else(|| current.next_base(index)),
+            ..Ends::default()
+        };
         let OpenReader { reader, stop, likely_stop, expected } =
             self.reader(current, segment, (source.as_ref(), length), context)?;
         ends.is_split = stop < length;
         ends.next_split = segment.boundaries.end.and_then(|end| end.first_offset);
         let context = Arc::new(context.clone());
         let ordered = segment.base_offset.is_some();
-        let order = current.orders.remove(&segment.name).unwrap_or_else(|| OrderAhead::new(ends.next_base));
+        let order = current
+            .orders
+            .remove(&segment.name)
+            .unwrap_or_else(|| OrderAhead::new(segment.boundaries.next_base.or(ends.next_base)));
         let mut open = Open {
             source: SharedSource(source),
             index,

@@ -42,9 +42,6 @@ impl<V: Visitor> Walk<'_, V> {
         {
             placement = Placement::Misplaced { offset_field: None };
         }
-        if placement == Placement::InOrder && !around.follows && is_beyond_segment(span, &around) {
-            placement = Placement::Misplaced { offset_field: None };
-        }
         let proposed = self.propose_field(batch, content, placement, &around);
         if placement == Placement::InOrder && proposed.is_none() {
             return Ok(Place::InOrder);
@@ -187,10 +184,4 @@ impl<V: Visitor> Walk<'_, V> {
         };
         Ok(is_below.then_some(base_offset))
     }
-}
-
-/// Whether a batch after a gap has offsets of the next segment. After corrupt bytes, it is in the wrong place. Otherwise the
-/// two segments overlap.
-fn is_beyond_segment(span: Span, around: &Neighbours) -> bool {
-    around.end_offset.is_some_and(|end| end <= span.last) && span.first.is_some_and(|first| first > around.expected)
 }
