@@ -49,6 +49,11 @@ def camel_case(fields: Mapping[str, object]) -> dict[str, Any]:
     return {first + "".join(map(str.title, rest)): fields[name] for name, (first, *rest) in words.items()}
 
 
+def json_fields(value: object, *names: str) -> dict[str, Any]:
+    """The attributes of these names for JSON."""
+    return camel_case({name: getattr(value, name) for name in names})
+
+
 def count_text(number: int, noun: str) -> str:
     """A number with its noun, which gets an s unless the number is 1; a plural in es is given as ``batch|es``."""
     singular, _, ending = noun.partition("|")

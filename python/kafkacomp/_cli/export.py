@@ -14,7 +14,7 @@ from kafkacomp._cli.partitioned import KEYS, columns_of, partitioned
 from kafkacomp._cli.writers import PLACE, RECORD, SUFFIXES, compressed, format_of, is_text, writer
 from kafkacomp._extras import require
 from kafkacomp._storage.new_file import new_file
-from kafkacomp._text import camel_case, escaped_lines
+from kafkacomp._text import camel_case, escaped_lines, json_fields
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
@@ -174,10 +174,7 @@ def show_losses(report: ScanReport) -> None:
 def as_dict(report: ScanReport) -> dict[str, object]:
     """Convert the report to the fields of its JSON."""
     return {
-        "records": report.records,
-        "batches": report.batches,
-        "recordsBelowLogStart": report.records_below_log_start,
-        "recordsAboveHighWatermark": report.records_above_high_watermark,
+        **json_fields(report, "records", "batches", "records_below_log_start", "records_above_high_watermark"),
         "skipped": [camel_case(asdict(each)) for each in report.skipped],
         "missing": [camel_case(each._asdict()) for each in report.missing],
         "moreMissing": report.more_missing,

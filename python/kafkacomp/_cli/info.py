@@ -15,7 +15,7 @@ from kafkacomp._cli.tiered import partitions_of, tiered_options
 from kafkacomp._exit_status import CORRUPT, FINE
 from kafkacomp._storage.names import INTERNAL_TOPICS
 from kafkacomp._storage.selection import select
-from kafkacomp._text import camel_case, count_text, printable, time_text
+from kafkacomp._text import camel_case, count_text, json_fields, printable, time_text
 from kafkacomp.log._describe import describe
 from kafkacomp.log._info import LogDirInfo, PartitionInfo, TopicInfo
 
@@ -202,16 +202,11 @@ def _as_dict(found: LogDirInfo) -> dict[str, Any]:
 
 
 def _sums(each: LogDirInfo | TopicInfo | PartitionInfo) -> dict[str, Any]:
+    names = ("records", "is_exact", "control_records", "first_timestamp", "last_timestamp", "gaps", "corrupt_bytes")
     return {
         "segments": each.segments_count,
         "bytes": each.size,
-        "records": each.records,
-        "isExact": each.is_exact,
-        "controlRecords": each.control_records,
-        "firstTimestamp": each.first_timestamp,
-        "lastTimestamp": each.last_timestamp,
-        "gaps": each.gaps,
-        "corruptBytes": each.corrupt_bytes,
+        **json_fields(each, *names),
         "openTransactionsCount": each.transactions_count,
         "counts": [camel_case(counts._asdict()) for counts in each.counts],
         "ratio": each.ratio,
@@ -222,10 +217,7 @@ def _partition(each: PartitionInfo) -> dict[str, Any]:
     return {
         "partition": each.partition if each.topic else None,
         **_sums(each),
-        "firstOffset": each.first_offset,
-        "lastOffset": each.last_offset,
-        "logStartOffset": each.log_start_offset,
-        "highWatermark": each.high_watermark,
+        **json_fields(each, "first_offset", "last_offset", "log_start_offset", "high_watermark"),
         "missing": [camel_case(range_._asdict()) for range_ in each.missing],
         "moreMissing": each.more_missing,
         "openTransactions": [camel_case(txn._asdict()) for txn in each.open_transactions],
@@ -243,4 +235,4 @@ def _segment(segment: Any) -> dict[str, Any]:  # noqa: ANN401 - a SegmentInfo
         "first_offset", "last_offset", "first_timestamp", "last_timestamp", "corrupt_bytes", "is_truncated",
         "repeated_batches", "bytes_read",
     )  # fmt: skip
-    return found | camel_case({name: getattr(summary, name) for name in names})
+    return found | json_fields(summary, *names)

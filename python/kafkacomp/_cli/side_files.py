@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from kafkacomp import log
-from kafkacomp._text import camel_case
+from kafkacomp._text import camel_case, json_fields
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.tiered.manifest import Manifest
 
@@ -84,21 +84,10 @@ def _manifest(manifest: Manifest) -> dict[str, Any]:
 
 
 def _producer(entry: log.ProducerEntry) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "producerId": entry.producer_id,
-        "producerEpoch": entry.producer_epoch,
-        "coordinatorEpoch": entry.coordinator_epoch,
-        "currentTxnFirstOffset": entry.current_txn_first_offset,
-        "lastTimestamp": entry.timestamp,
-    }
+    row = json_fields(entry, "producer_id", "producer_epoch", "coordinator_epoch", "current_txn_first_offset")
+    row["lastTimestamp"] = entry.timestamp
     if entry.last_offset >= 0:
-        row |= {
-            "firstSequence": entry.first_sequence,
-            "lastSequence": entry.last_sequence,
-            "lastOffset": entry.last_offset,
-            "offsetDelta": entry.offset_delta,
-            "timestamp": entry.timestamp,
-        }
+        row |= json_fields(entry, "first_sequence", "last_sequence", "last_offset", "offset_delta", "timestamp")
     return row
 
 

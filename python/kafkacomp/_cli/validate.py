@@ -13,7 +13,7 @@ from kafkacomp._cli.common import MAX_OUTPUT_SIZE, say, say_json, waiting
 from kafkacomp._click import Size
 from kafkacomp._exit_status import CORRUPT, FINE
 from kafkacomp._storage.filesystem import open_local
-from kafkacomp._text import printable
+from kafkacomp._text import json_fields, printable
 from kafkacomp._types import TimestampType
 from kafkacomp.exceptions import KafkaCompError, RecordError
 
@@ -126,10 +126,7 @@ def _batches(stored: bytes) -> list[dict[str, Any]]:
             {
                 "magic": batch.magic,
                 "compressionType": str(batch.compression_type),
-                "baseOffset": batch.base_offset,
-                "lastOffset": batch.last_offset,
-                "maxTimestamp": batch.max_timestamp,
-                "sizeInBytes": batch.size_in_bytes,
+                **json_fields(batch, "base_offset", "last_offset", "max_timestamp", "size_in_bytes"),
             }
             for batch in record.read_batches(stored)
         )

@@ -16,7 +16,7 @@ from kafkacomp._storage.files import BATCHES
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._storage.names import SWAP, basename, parent_of, segment_offset
 from kafkacomp._storage.partition import Partition, Segment
-from kafkacomp._text import camel_case, printable, time_text
+from kafkacomp._text import camel_case, json_fields, printable, time_text
 from kafkacomp._threads import map_on_threads
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.log._check import PartitionCheck
@@ -110,11 +110,7 @@ class Report:
         names = ("batches", "records", "storedBytes", "recordsBytes")
         return {
             "ok": self.is_intact,
-            "segments": self.segments,
-            "sideFiles": self.side_files,
-            "corruptBatches": self.corrupt_batches,
-            "repeatedBatches": self.repeated_batches,
-            "unreadableBytes": self.unreadable_bytes,
+            **json_fields(self, "segments", "side_files", "corrupt_batches", "repeated_batches", "unreadable_bytes"),
             "counts": [
                 {"topic": topic, "compressionType": codec} | dict(zip(names, counts, strict=True))
                 for (topic, codec), counts in sorted(self.counts.items())

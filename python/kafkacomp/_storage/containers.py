@@ -9,6 +9,7 @@ from kafkacomp._storage.names import basename
 
 if TYPE_CHECKING:
     from kafkacomp._storage.filesystem import FileSystem
+    from kafkacomp._storage.stores import Entry
 
 #: The number of a file's first bytes that are examined.
 HEAD_BYTES: Final = 264
@@ -56,6 +57,11 @@ def refuse_container(name: str, head: bytes) -> None:
             raise ValueError(f"{name}: this is {kind}, not a log segment: {advice}")
 
 
+def refuse_content(filesystem: FileSystem, entry: Entry, name: str) -> None:
+    """Apply :func:`refuse_container` to a file; ``name`` is for the message."""
+    refuse_container(name, filesystem.open(entry.path).read_at(min(entry.size, HEAD_BYTES), 0))
+
+
 def refuse_packed_segment(path: str) -> None:
     """Refuse a local file with the name of a segment that is compressed. A few bytes tell: every segment is asked.
 
@@ -83,7 +89,7 @@ def refuse_packed(filesystem: FileSystem, path: str, depth: int = 0) -> None:
         return
     for entry in entries:
         if not entry.is_dir and entry.size and basename(entry.path).endswith(_PACKED):
-            refuse_container(entry.path, filesystem.open(entry.path).read_at(min(entry.size, HEAD_BYTES), 0))
+            refuse_content(filesystem, entry, entry.path)
     for entry in entries:
         if entry.is_dir and depth < _MAX_DEPTH:
             refuse_packed(filesystem, entry.path, depth + 1)

@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from kafkacomp import _kafkacomp
 from kafkacomp._storage.checkpoints import OffsetCheckpoints
 from kafkacomp._storage.commit_state import settled
-from kafkacomp._storage.containers import HEAD_BYTES, refuse_container, refuse_packed, refuse_packed_segment
+from kafkacomp._storage.containers import (
+    HEAD_BYTES,
+    refuse_container,
+    refuse_content,
+    refuse_packed,
+    refuse_packed_segment,
+)
 from kafkacomp._storage.file_object import open_file_object
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._storage.loader import Loaded, loaded
@@ -38,7 +44,7 @@ from kafkacomp._storage.names import (
     side_file,
 )
 from kafkacomp._storage.partition import LocalSegment, Partition, Segment
-from kafkacomp._storage.remote import RemoteFolder, remote_folder
+from kafkacomp._storage.remote import RemoteFolder, remote_folder, remote_folder_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -378,16 +384,13 @@ def _single_file(filesystem: FileSystem, entry: Entry) -> Partition:
         raise ValueError(message)
     if is_like_a_segment(name):
         _LOGGER.warning("%s: read as a record set: %s", entry.path, _NOT_A_SEGMENT)
-    if is_tiered_segment(name):
-        stem = name.removesuffix("log")
-        files = [each for each in filesystem.list(parent) if basename(each.path).startswith(stem)]
-        if (remote := remote_folder(filesystem, parent, files, is_complete=False)) is not None:
-            return Partition(remote.topic, remote.partition, remote=remote)
+    if is_tiered_segment(name) and (remote := remote_folder_of(filesystem, entry.path)) is not None:
+        return Partition(remote.topic, remote.partition, remote=remote)
     known = partition_of(basename(parent))
     topic, partition = known or (None, None)
     base_offset = segment_offset(name.removesuffix(SWAP))
     if base_offset is None:
-        refuse_container(entry.path, filesystem.open(entry.path).read_at(min(entry.size, HEAD_BYTES), 0))
+        refuse_content(filesystem, entry, entry.path)
     checkpoints = None if known is None else OffsetCheckpoints(filesystem, parent_of(parent))
     return Partition(topic, partition, [_segment(filesystem, entry, base_offset)], checkpoints=checkpoints)
 

@@ -17,7 +17,7 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kafkacomp._storage.checkpoints import OFFSET_CHECKPOINTS
-from kafkacomp._storage.containers import HEAD_BYTES, refuse_container, refuse_packed, refuse_packed_segment
+from kafkacomp._storage.containers import refuse_content, refuse_packed, refuse_packed_segment
 from kafkacomp._storage.discovery import log_files, natural_order
 from kafkacomp._storage.filesystem import is_url, open_filesystem, read_local
 from kafkacomp._storage.names import (
@@ -30,7 +30,7 @@ from kafkacomp._storage.names import (
     parent_of,
     segment_offset,
 )
-from kafkacomp._storage.remote import RemoteFolder, remote_folder
+from kafkacomp._storage.remote import RemoteFolder, remote_folder, remote_folder_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -174,18 +174,14 @@ def _files(place: _Place, chunked: Chunked | None, seen: set[object]) -> Iterato
         return
     name = basename(place.path)
     if chunked is not None and is_tiered_segment(name):
-        stem = name.removesuffix("log")
-        parent = parent_of(place.path)
-        beside = [each for each in place.filesystem.list(parent) if basename(each.path).startswith(stem)]
-        remote = remote_folder(place.filesystem, parent, beside, is_complete=False)
+        remote = remote_folder_of(place.filesystem, place.path)
         if remote is not None and remote.has_manifests:
             yield from chunked(remote)
             return
     kind = _kind(name.removesuffix(SWAP)) or _BY_SUFFIX.get(PurePosixPath(name).suffix, "record set")
     file = place.file(None, kind, entry.size)
     if kind == "record set" and entry.size:
-        head = place.filesystem.open(place.path).read_at(min(entry.size, HEAD_BYTES), 0)
-        refuse_container(file.name, head)
+        refuse_content(place.filesystem, entry, file.name)
     yield file
 
 

@@ -129,6 +129,11 @@ class Segment:
             return read_local(side_file(self.source, suffix))
         return self.source.side_file(suffix) if hasattr(self.source, "side_file") else None
 
+    def leader_epoch_checkpoint(self) -> bytes | None:
+        """Read the checkpoint of its folder or, in tiered storage, its own; ``None`` if neither exists."""
+        own = self.neighbour("leader-epoch-checkpoint")
+        return self.side_file("leader_epoch_checkpoint") if own is None else own
+
     def neighbour(self, name: str) -> bytes | None:
         """Read another file of the segment's folder; ``None`` if it does not exist."""
         if isinstance(self.source, str):

@@ -96,6 +96,13 @@ def remote_folder(
     return folder
 
 
+def remote_folder_of(filesystem: FileSystem, segment: str) -> RemoteFolder | None:
+    """The remote folder of a segment that is given alone, with no files but its own."""
+    parent, stem = parent_of(segment), basename(segment).removesuffix("log")
+    files = [each for each in filesystem.list(parent) if basename(each.path).startswith(stem)]
+    return remote_folder(filesystem, parent, files, is_complete=False)
+
+
 def _topic_id(path: str) -> str | None:
     name = basename(path)
     if re.fullmatch(r"[0-9]{1,10}", name):

@@ -31,10 +31,6 @@ def compare(
     preset: Preset, workload: Workload, *, rounds: int, least: float, advance: Callable[[int, str], object]
 ) -> Compared:
     """Measure every possible row, in turns, and put the figures next to the published ones."""
-    made = preset.empty(
-        ("name", "by", "ratio published", "ratio measured", "agrees", "compress MB/s published",
-         "compress MB/s measured", "decompress MB/s published", "decompress MB/s measured", "note")
-    )  # fmt: skip
     whole = workload.size == preset.table["corpus_bytes"]
     rows = [_Row(row, workload) for row in preset.table["row"]]
     for turn in range(rounds + 1):
@@ -42,7 +38,9 @@ def compare(
             if row.works:
                 row.turn(least if turn else 0.0, keep=turn > 0)
             advance(1 if "by" in row.published else 0, row.published["name"])
-    made.rows += [row.cells(whole=whole, tolerance=preset.table["ratio_tolerance"]) for row in rows]
+    cells = [row.cells(whole=whole, tolerance=preset.table["ratio_tolerance"]) for row in rows]
+    made = preset.empty(tuple(cells[0]))
+    made.rows += cells
     if not whole:
         made.notes.append(
             f"the input has {workload.size:,} bytes, the corpus {preset.table['corpus_bytes']:,}: "

@@ -213,8 +213,7 @@ class PartitionCheck:
 
 def _leader_epochs(segment: Segment) -> list[LeaderEpochEntry]:
     """The entries of the partition's leader epoch checkpoint; a corrupt checkpoint is reported separately."""
-    content = segment.neighbour("leader-epoch-checkpoint") or segment.side_file("leader_epoch_checkpoint")
     try:
-        return read_leader_epoch_checkpoint(content or b"")
+        return read_leader_epoch_checkpoint(segment.leader_epoch_checkpoint() or b"")
     except CorruptRecordError:
         return []

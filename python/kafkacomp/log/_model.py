@@ -277,8 +277,7 @@ class LogPartition:
     @property
     def leader_epochs(self) -> list[LeaderEpochEntry]:
         """The entries of ``leader-epoch-checkpoint``, in tiered storage of the last segment; empty without one."""
-        last = self._found.segments[-1]
-        content = last.neighbour("leader-epoch-checkpoint") or last.side_file("leader_epoch_checkpoint")
+        content = self._found.segments[-1].leader_epoch_checkpoint()
         return [] if content is None else read_leader_epoch_checkpoint(content)
 
     @property

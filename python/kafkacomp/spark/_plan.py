@@ -56,23 +56,15 @@ class Pruning(NamedTuple):
 EVERYTHING = Pruning()
 
 
+@dataclass
 class SegmentPartition(InputPartition):
     """A task: a segment, a split of one, or overlapping segments; and what the task must know of their partition."""
 
-    def __init__(
-        self,
-        partition: Partition,
-        start_offset: int | None,
-        end_offset: int | None,
-        start_timestamp: int | None = None,
-        end_timestamp: int | None = None,
-    ) -> None:
-        super().__init__(partition)
-        self.partition = partition
-        self.start_offset = start_offset
-        self.end_offset = end_offset
-        self.start_timestamp = start_timestamp
-        self.end_timestamp = end_timestamp
+    partition: Partition
+    start_offset: int | None
+    end_offset: int | None
+    start_timestamp: int | None = None
+    end_timestamp: int | None = None
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import pyspark
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kafkacomp._extras import require
+from kafkacomp._text import json_fields
 from kafkacomp.arrow import ScanReader, ScanReport, SkippedRange, scan
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.spark._errors import EXPECTED, briefly, plain
@@ -284,15 +285,5 @@ def _corrupt_rows(reader: ScanReader, task: SegmentPartition, options: ReadOptio
 
 
 def _text(skipped: SkippedRange) -> str:
-    return json.dumps(
-        {
-            "segment": skipped.file,
-            "position": skipped.position,
-            "length": skipped.length,
-            "firstOffset": skipped.first_offset,
-            "lastOffset": skipped.last_offset,
-            "reason": skipped.reason,
-            "message": skipped.message,
-        },
-        ensure_ascii=False,
-    )
+    fields = json_fields(skipped, "position", "length", "first_offset", "last_offset", "reason", "message")
+    return json.dumps({"segment": skipped.file, **fields}, ensure_ascii=False)
