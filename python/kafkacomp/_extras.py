@@ -20,16 +20,13 @@ _EXTRAS: Final = {
 }
 
 
-def missing(package: str) -> ModuleNotFoundError:
-    """The error about a package that is not installed, with the command that installs it."""
-    command = f"pip install 'kafkacomp[{_EXTRAS[package]}]'"
-    return ModuleNotFoundError(f"{package} is not installed: {command}", name=package)
-
-
 def with_command(error: ModuleNotFoundError) -> ModuleNotFoundError:
     """The error with the command that installs the package; the same error for a package of no extra."""
     package = (error.name or "").partition(".")[0]
-    return missing(package) if package in _EXTRAS else error
+    if package not in _EXTRAS:
+        return error
+    command = f"pip install 'kafkacomp[{_EXTRAS[package]}]'"
+    return ModuleNotFoundError(f"{package} is not installed: {command}", name=package)
 
 
 def require(module: str) -> Any:  # noqa: ANN401 - as `import` is for packages without types

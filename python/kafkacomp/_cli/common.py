@@ -16,6 +16,7 @@ from rich.progress import (
     BarColumn,
     DownloadColumn,
     Progress,
+    ProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -71,6 +72,11 @@ def say_json(value: object) -> None:
     click.echo(json_text(value))
 
 
+def _progress(*columns: ProgressColumn) -> Progress:
+    # Standard output is not redirected: the command writes rows to it meanwhile.
+    return Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
+
+
 class Bar:
     """A bar that appears on standard error after two seconds; or nothing, if it is not to be shown."""
 
@@ -79,8 +85,7 @@ class Bar:
         self._done = 0
         if is_shown:
             columns = (TextColumn(what), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-            # Standard output is not redirected: the command writes rows to it meanwhile.
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
+            self._bar = _progress(*columns)
             self._task = self._bar.add_task(what, total=total)
             self._since = time.monotonic()
             self._starting = threading.Lock()
@@ -143,9 +148,7 @@ def waiting(what: str) -> Iterator[None]:
     if not _shows_progress():
         yield
         return
-    bar = Progress(
-        TextColumn(what), TimeElapsedColumn(), console=Console(stderr=True), transient=True, redirect_stdout=False
-    )
+    bar = _progress(TextColumn(what), TimeElapsedColumn())
     bar.add_task(what, total=None)
     timer = threading.Timer(_PATIENCE, bar.start)
     timer.daemon = True

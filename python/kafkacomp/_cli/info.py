@@ -116,11 +116,12 @@ def _lines(found: LogDirInfo) -> Sequence[str]:
     if found.size and all(each.report is None for each in found.partitions):
         share = found.bytes_read / found.size
         lines.append(f"read for this: {found.bytes_read:,} bytes of the segments ({share:.2%})")
-    missing = [(each, range_) for each in found.partitions for range_ in each.missing if range_.reason != "compacted"]
     lines += _listed(
         [
             f"missing: {_name(each)}: offsets {range_.first_offset} to {range_.last_offset} ({range_.reason})"
-            for each, range_ in missing
+            for each in found.partitions
+            for range_ in each.missing
+            if range_.reason != "compacted"
         ]
     )
     lines += _listed(

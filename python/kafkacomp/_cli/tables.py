@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkacomp._cli.common import say
@@ -49,12 +50,13 @@ def show_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, widt
         left_out.append(worst)
     if width is not None:
         _narrowed(columns, widths, shown, width)
-    say(_line([columns[at].name for at in shown], [columns[at] for at in shown], [widths[at] for at in shown]))
-    for row in rows:
-        parts = {at: _wrapped(row[at], widths[at]) for at in shown}
-        for index in range(max(len(each) for each in parts.values())):
-            cells = [parts[at][index] if index < len(parts[at]) else "" for at in shown]
-            say(_line(cells, [columns[at] for at in shown], [widths[at] for at in shown]))
+    for row in ([column.name for column in columns], *rows):
+        for cells in zip_longest(*(_wrapped(row[at], widths[at]) for at in shown), fillvalue=""):
+            aligned = (
+                cell.ljust(widths[at]) if columns[at].is_name else cell.rjust(widths[at])
+                for at, cell in zip(shown, cells, strict=True)
+            )
+            say((" " * _SPACE).join(aligned).rstrip())
     if left_out:
         names = ", ".join(columns[at].name for at in sorted(left_out))
         say(f"not shown at this width: {names} (--json has them)")
@@ -77,14 +79,6 @@ def _narrowed(columns: Sequence[Column], widths: list[int], shown: Sequence[int]
 
 def _wrapped(text: str, width: int) -> list[str]:
     return [text[at : at + width] for at in range(0, len(text), width)] or [""]
-
-
-def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
-    aligned = (
-        cell.ljust(width) if column.is_name else cell.rjust(width)
-        for cell, column, width in zip(cells, columns, widths, strict=True)
-    )
-    return (" " * _SPACE).join(aligned).rstrip()
 
 
 def _turned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:

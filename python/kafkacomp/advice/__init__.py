@@ -97,15 +97,7 @@ def advise(
     several = [paths] if isinstance(paths, str | bytes | os.PathLike) else paths
     opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
     made = plan(several, settings, opening)
-    total, done = made.size, 0
-
-    def step(more: int) -> None:
-        nonlocal done
-        done += more
-        if progress is not None:
-            progress(done, total)
-
-    measured = in_threads(made.tasks, threads, step)
+    measured = in_threads(made, threads, progress)
     made.problems += wrong
     return finish(
         made, measured, paid, max_latency_ms=max_latency_ms, compression_type=compression_type, assume_rate=assume_rate

@@ -7,7 +7,7 @@ another library (Java's gzip, an older zstd) gives different bytes of a similar 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import kafkacomp
@@ -54,11 +54,8 @@ class Trials:
 
     def add(self, other: Trials) -> None:
         """Add the trials of another window."""
-        self.stored += other.stored
-        self.batches += other.batches
-        self.sizes.update(other.sizes)
-        self.tried.update(other.tried)
-        self.same.update(other.same)
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
     def level(self) -> Level | None:
         """Return the level by these trials; None if no size is within 1%.

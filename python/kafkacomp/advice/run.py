@@ -127,11 +127,14 @@ def _format(topic: Topic) -> str:
 
 
 def in_threads(
-    tasks: list[Task], threads: int | None, progress: Callable[[int], object]
+    made: Plan, threads: int | None, progress: Callable[[int, int], object] | None
 ) -> Iterator[tuple[int, Figures]]:
-    """Measure all tasks; yield the number and result of each in order, and call ``progress`` with its bytes."""
-    for number, figures in enumerate(map_on_threads(measure, tasks, checked_threads(threads))):
-        progress(tasks[number].window.end - tasks[number].window.start)
+    """Measure all tasks; yield the number and result of each in order. ``progress`` gets the bytes done, and all."""
+    done = 0
+    for number, figures in enumerate(map_on_threads(measure, made.tasks, checked_threads(threads))):
+        done += made.tasks[number].window.end - made.tasks[number].window.start
+        if progress is not None:
+            progress(done, made.size)
         yield number, figures
 
 

@@ -45,16 +45,12 @@ def by_key(  # noqa: PLR0917 - what a log is made of
 
     staged = _kafkacomp.StagedBatches(settings, folder / "rows", topic, num_partitions, {}, 0)
     for batch in reader:
-        rows = batch
+        given = {name for name, value in (("topic", topic), ("partition", partition)) if value is not None}
+        rows = batch.drop_columns(list(given & set(batch.schema.names)))
         if partition is not None:
-            if "partition" in rows.schema.names:
-                rows = rows.drop_columns(["partition"])
-            constant = pa.repeat(pa.scalar(partition, pa.int32()), rows.num_rows)
-            rows = rows.append_column("partition", constant)
+            rows = rows.append_column("partition", pa.repeat(pa.scalar(partition, pa.int32()), rows.num_rows))
         elif "partition" in rows.schema.names:
             rows = _with_narrow_partitions(rows)
-        if topic is not None and "topic" in rows.schema.names:
-            rows = rows.drop_columns(["topic"])
         staged.push(rows)
     files: dict[str, list[Path]] = {}
     records: dict[str, int] = {}

@@ -92,25 +92,20 @@ def _codecs(kind: CompressionType, levels: str) -> list[Codec]:
 
 def parse_sizes(text: str) -> list[int | str]:
     """Parse sizes of batches before compression: numbers with ``k`` or ``m``, ``whole``, ``stored``."""
-    found: dict[int | str, None] = {}
-    for raw in text.split(","):
-        part = raw.strip().lower()
-        if part in {WHOLE, STORED}:
-            found[part] = None
-            continue
-        size = parse_size(part)
-        if not 1 <= size <= _MOST_BATCH_BYTES:
-            raise ValueError(f"{raw.strip()!r} is out of range: a batch has 1 byte to 1g")
-        found[size] = None
-    return list(found)
+    return list(dict.fromkeys(_batch_size(part.strip().lower()) for part in text.split(",")))
+
+
+def _batch_size(part: str) -> int | str:
+    size = part if part in {WHOLE, STORED} else parse_size(part)
+    if isinstance(size, int) and not 1 <= size <= _MOST_BATCH_BYTES:
+        raise ValueError(f"{part!r} is out of range: a batch has 1 byte to 1g")
+    return size
 
 
 def parse_threads(text: str) -> list[int]:
     """Parse numbers of threads; duplicates are dropped."""
-    found: dict[int, None] = {}
-    for raw in text.split(","):
-        part = raw.strip()
+    parts = [part.strip() for part in text.split(",")]
+    for part in parts:
         if not part.isdecimal() or not 1 <= int(part) <= _MOST_THREADS:
             raise ValueError(f"{part!r} is not a number of threads: expected 1 to {_MOST_THREADS}")
-        found[int(part)] = None
-    return list(found)
+    return list(dict.fromkeys(map(int, parts)))

@@ -67,9 +67,7 @@ def _parquet(path: Path) -> Iterator[Take]:
 
         def take(topic: str | None, partition: int | None, mapped: list[MappedPosition]) -> None:
             if mapped:
-                positions, offsets = zip(*mapped, strict=True)
-                columns: list[Any] = [[topic] * len(mapped), [partition] * len(mapped), positions, offsets]
-                arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-                out.write_batch(pa.record_batch(arrays, schema=schema))
+                columns: list[Any] = [[topic] * len(mapped), [partition] * len(mapped), *zip(*mapped, strict=True)]
+                out.write_batch(pa.record_batch(dict(zip(COLUMNS, columns, strict=True)), schema=schema))
 
         yield take

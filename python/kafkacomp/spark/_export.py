@@ -192,9 +192,7 @@ def _read_options(
 
 def _text(value: object) -> str:
     """Convert a value to the text of an option; a mapping becomes JSON."""
-    if isinstance(value, str):
-        return value
-    return json.dumps(value)
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _checked_folders(partition_by: str | Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-def known(options: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+def known(options: Mapping[str, str], names: Sequence[str], purpose: str = "") -> dict[str, str]:
     """Convert the names of options, which Spark passes in any case, to their documented spelling.
 
     Raises:
@@ -24,7 +24,7 @@ def known(options: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
     for key, value in options.items():
         name = spelt.get(key.lower())
         if name is None:
-            raise ValueError(f"unknown option {key!r}: expected {', '.join(names)}")
+            raise ValueError(f"unknown option {key!r}{purpose}: expected {', '.join(names)}")
         given[name] = value
     return given
 

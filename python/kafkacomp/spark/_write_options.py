@@ -76,11 +76,7 @@ def parse(options: Mapping[str, str], *, streaming: bool = False) -> WriteOption
     Raises:
         ValueError: an option is unknown, or its value is not allowed; the message has the option's name.
     """
-    allowed = {*map(str.lower, OPTIONS), *(map(str.lower, STREAM_OPTIONS) if streaming else ())}
-    for key in options:
-        if key.lower() not in allowed:
-            raise ValueError(f"unknown option {key!r} for writing: expected {', '.join(OPTIONS)}")
-    given = known(options, (*OPTIONS, *STREAM_OPTIONS))
+    given = known(options, (*OPTIONS, *STREAM_OPTIONS) if streaming else OPTIONS, " for writing")
     compression_type = one_of("compression.type", given.get("compression.type", "zstd"), *_NAMES)
     level = _level(given.get("compression.level"))
     try:

@@ -54,9 +54,8 @@ def valid_ranges(
     by_epoch = _by_epoch(segments)
     last = _NO_END if end is None else end
     found: list[ValidRange] = []
-    for index, (epoch, start) in enumerate(epochs):
-        stop = min(last, epochs[index + 1][1] if index + 1 < len(epochs) else _NO_END)
-        for each in _in_epoch(by_epoch.get(epoch, []), max(start, log_start), stop):
+    for epoch, start, stop in _with_ends(epochs):
+        for each in _in_epoch(by_epoch.get(epoch, []), max(start, log_start), min(stop, last)):
             previous = found[-1] if found else None
             if previous is not None and previous.segment is each.segment and previous.end == each.first:
                 found[-1] = previous._replace(end=each.end)
@@ -98,9 +97,11 @@ def _in_epoch(ranges: list[ValidRange], position: int, stop: int) -> Iterable[Va
 
 def epochs_within(checkpoint: Sequence[tuple[int, int]], first: int, last: int) -> dict[int, int]:
     """The epochs of the offsets ``first`` to ``last``, each with its first offset in this range."""
-    found = {}
-    for index, (epoch, start) in enumerate(checkpoint):
-        end = checkpoint[index + 1][1] if index + 1 < len(checkpoint) else _NO_END
-        if start <= last and end > first:
-            found[epoch] = max(start, first)
-    return found
+    within = (each for each in _with_ends(checkpoint) if each[1] <= last and each[2] > first)
+    return {epoch: max(start, first) for epoch, start, _ in within}
+
+
+def _with_ends(epochs: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
+    """Each epoch with its first offset, and the end, which is exclusive."""
+    ends = [*(start for _, start in epochs[1:]), _NO_END]
+    return [(epoch, start, end) for (epoch, start), end in zip(epochs, ends, strict=False)]

@@ -164,6 +164,8 @@ def _segment(found: dict[str, Any], chunks: ChunkIndex) -> RemoteSegment:
         int(epoch): _number({"epoch": at}, "epoch", 0, most)
         for epoch, at in _object(found, "segmentLeaderEpochs").items()
     }
+    for name, greatest in (("maxTimestampMs", most), ("brokerId", 2**31 - 1), ("eventTimestampMs", most)):
+        _number(found, name, -1, greatest)
     return RemoteSegment(
         _text(topic, "topic"),
         _id(partition, "topicId"),
@@ -173,9 +175,6 @@ def _segment(found: dict[str, Any], chunks: ChunkIndex) -> RemoteSegment:
         _number(found, "endOffset", start, most),
         epochs,
         chunks.file_size,
-        max_timestamp=_number(found, "maxTimestampMs", -1, most),
-        broker_id=_number(found, "brokerId", -1, 2**31 - 1),
-        event_timestamp=_number(found, "eventTimestampMs", -1, most),
     )
 
 

@@ -26,7 +26,7 @@ from kafkacomp.tiered.messages.remote_log_metadata import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from kafkacomp._storage.discovery import Opener
     from kafkacomp._storage.partition import Partition
@@ -86,9 +86,6 @@ class RemoteSegment:
     size: int = 0
     state: SegmentState = SegmentState.COPY_SEGMENT_FINISHED
     custom_metadata: bytes | None = None
-    broker_id: int = -1
-    max_timestamp: int = -1
-    event_timestamp: int = -1
     #: The position of its last event among all events that were read.
     order: int = 0
 
@@ -193,17 +190,15 @@ class RemoteLogMetadata:
             epochs = {entry.leader_epoch: entry.offset for entry in event.segment_leader_epochs}
             segments[identity.id] = RemoteSegment(
                 name.name, name.id, name.partition, identity.id, event.start_offset, event.end_offset, epochs,
-                event.segment_size_in_bytes, state, event.custom_metadata, event.broker_id, event.max_timestamp_ms,
-                event.event_timestamp_ms, self._events,
+                event.segment_size_in_bytes, state, event.custom_metadata, self._events,
             )  # fmt: skip
         elif known is None or (state != known.state and state not in _NEXT[known.state]):
             before = "no state" if known is None else known.state.name
             _LOGGER.info("%s: segment %s: %s after %s: ignored", TOPIC, identity.id, state.name, before)
         else:
             segments[identity.id] = replace(
-                known, state=state, custom_metadata=event.custom_metadata, broker_id=event.broker_id,
-                event_timestamp=event.event_timestamp_ms, order=self._events,
-            )  # fmt: skip
+                known, state=state, custom_metadata=event.custom_metadata, order=self._events
+            )
 
     def segments(self, topic_id: str, partition: int) -> list[RemoteSegment]:
         """The segments of a partition in all states but DELETE_SEGMENT_FINISHED, by start offset."""
@@ -215,10 +210,6 @@ class RemoteLogMetadata:
         """The segments that a broker reads, by start offset."""
         found = self.segments(topic_id, partition)
         return [each for each in found if each.state == SegmentState.COPY_SEGMENT_FINISHED]
-
-    def partitions(self) -> Iterable[tuple[str, int]]:
-        """The ids of the topics, and the partitions, that have events."""
-        return self._segments.keys()
 
 
 @dataclass(frozen=True)

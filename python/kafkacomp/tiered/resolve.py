@@ -129,10 +129,9 @@ def resolve_remote(partitions: Iterable[Partition], options: TieredOptions, fail
             found.append(partition)
             continue
         each = _named(partition, partition.remote)
-        key = (each.partition.topic, each.partition.partition)
-        if key not in same or None in key:
+        if each.key not in same or None in each.key:
             found.append(each)
-        same.setdefault(key, []).append(each)
+        same.setdefault(each.key, []).append(each)
     if options.is_given and not same:
         raise ValueError(
             "remote_log_metadata, local_log_dir and encryption_keys are for tiered storage, and the source is not one"
@@ -142,8 +141,7 @@ def resolve_remote(partitions: Iterable[Partition], options: TieredOptions, fail
         if isinstance(one, Partition):
             result.append(one)
             continue
-        key = (one.partition.topic, one.partition.partition)
-        chosen = one if None in key else _current(same[key], options)
+        chosen = one if None in one.key else _current(same[one.key], options)
         if chosen is not None:
             result.append(_Reader(chosen, options, failed).partition())
     result = [each for each in result if each.segments]
@@ -159,6 +157,16 @@ class _Found:
 
     partition: Partition
     folder: RemoteFolder
+
+    @property
+    def key(self) -> tuple[str | None, int | None]:
+        """The topic and partition, if they are known."""
+        return self.partition.topic, self.partition.partition
+
+    def local_log(self, options: TieredOptions) -> LocalLog | None:
+        """The partition's log on its leader, if that is given."""
+        topic, number = self.key
+        return None if options.local is None or topic is None or number is None else options.local.log(topic, number)
 
 
 def _named(partition: Partition, folder: RemoteFolder) -> _Found:
@@ -177,7 +185,7 @@ def _named(partition: Partition, folder: RemoteFolder) -> _Found:
 def _current(same: list[_Found], options: TieredOptions) -> _Found | None:
     """Of folders with one topic name and partition, choose that of the existing topic; ``None`` if it has no folder."""
     topic, number = same[0].partition.topic or "", same[0].partition.partition or 0
-    local = options.local.log(topic, number) if options.local else None
+    local = same[0].local_log(options)
     left = same
     if local is not None and local.topic_id is not None:
         left = [each for each in left if each.folder.topic_id in {None, local.topic_id}]
@@ -208,9 +216,7 @@ class _Reader:
         self._folder = found.folder
         self._options = options
         self._checked: set[str] = set()
-        self._local: LocalLog | None = None
-        if options.local is not None and found.partition.topic is not None and found.partition.partition is not None:
-            self._local = options.local.log(found.partition.topic, found.partition.partition)
+        self._local = found.local_log(options)
 
     def partition(self) -> Partition:
         """The partition with the segments that are read, and their valid offsets."""

@@ -7,7 +7,7 @@ table: ``corpus`` (ratio and speeds of whole files), ``levels`` (messages per se
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,10 +39,7 @@ class Compared:
 
     def as_dict(self) -> dict[str, Any]:
         """Convert for the report."""
-        return {
-            "name": self.name, "title": self.title, "source": self.source, "columns": list(self.columns),
-            "rows": self.rows, "notes": self.notes,
-        }  # fmt: skip
+        return asdict(self)
 
 
 class Preset:

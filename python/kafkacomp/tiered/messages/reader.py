@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 Element = TypeVar("Element")
 
-_MAX_VARINT_BYTES = 5
-
 
 class Reader:
     """Reads from the front of bytes; raises InvalidRecordError if they do not follow the types."""
@@ -60,27 +58,23 @@ class Reader:
 
     def unsigned_varint(self) -> int:
         """An unsigned 32-bit number, seven bits a byte, the lowest first."""
-        value = 0
-        for index in range(_MAX_VARINT_BYTES):
-            byte = self.raw(1)[0]
-            value |= (byte & 0x7F) << (7 * index)
-            if byte < 0x80:  # noqa: PLR2004 - the bit that says that more follows
-                if value >= 1 << 32:
-                    break
-                return value
-        raise InvalidRecordError(f"an unsigned varint before byte {self._position} has more than 32 bits")
+        return self._varint("an unsigned varint", 32)
 
     def varlong(self) -> int:
         """A signed 64-bit number, zigzag."""
+        value = self._varint("a varlong", 64)
+        return (value >> 1) ^ -(value & 1)
+
+    def _varint(self, what: str, bits: int) -> int:
         value = 0
-        for index in range(10):
+        for shift in range(0, bits, 7):
             byte = self.raw(1)[0]
-            value |= (byte & 0x7F) << (7 * index)
-            if byte < 0x80:  # noqa: PLR2004 - as above
-                if value >= 1 << 64:
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:  # noqa: PLR2004 - the bit that says that more follows
+                if value >= 1 << bits:
                     break
-                return (value >> 1) ^ -(value & 1)
-        raise InvalidRecordError(f"a varlong before byte {self._position} has more than 64 bits")
+                return value
+        raise InvalidRecordError(f"{what} before byte {self._position} has more than {bits} bits")
 
     def string(self) -> str:
         """A string that is not null."""
