@@ -118,7 +118,7 @@ def _tasks(partition: Partition, options: ReadOptions, pruning: Pruning) -> Iter
         start = max((each for each in (offsets.start, pruning.start_offset) if each is not None), default=None)
         end = min((each for each in (offsets.end, pruning.end_offset) if each is not None), default=None)
         offsets = _Range(start, end)
-    selected = _segments(partition, offsets)
+    selected = segments_within(partition, offsets.start, offsets.end)
     if not selected:
         return
     known = transactions(partition, options) if options.is_committed else None
@@ -227,7 +227,7 @@ class _Aborted:
         return sorted(found, key=lambda each: each.last_offset)
 
 
-def _segments(partition: Partition, offsets: _Range) -> list[tuple[Segment, int | None]]:
+def segments_within(partition: Partition, start: int | None, end: int | None) -> list[tuple[Segment, int | None]]:
     """The segments whose names allow offsets of a range, each with the base offset of the next one."""
     everything = (*partition.segments, *partition.context)
     bases = sorted(each.first_offset for each in everything if each.first_offset is not None)
@@ -236,8 +236,8 @@ def _segments(partition: Partition, offsets: _Range) -> list[tuple[Segment, int 
         base = segment.first_offset
         place = len(bases) if base is None else bisect_right(bases, base)
         next_base = bases[place] if place < len(bases) else None
-        behind = offsets.end is not None and base is not None and base >= offsets.end
-        before = offsets.start is not None and next_base is not None and next_base <= offsets.start
+        behind = end is not None and base is not None and base >= end
+        before = start is not None and next_base is not None and next_base <= start
         if not behind and not before:
             found.append((segment, next_base))
     return found

@@ -18,7 +18,7 @@ from kafkacomp.spark._bounds import EARLIEST, LATEST
 from kafkacomp.spark._errors import briefly
 from kafkacomp.spark._offsets import Offsets, limited, read_offsets, write_offsets
 from kafkacomp.spark._options import ReadOptions, parse
-from kafkacomp.spark._plan import SegmentPartition, before_next, check_bounds, starting_offset
+from kafkacomp.spark._plan import SegmentPartition, before_next, check_bounds, segments_within, starting_offset
 from kafkacomp.spark._read import read_wherever, with_schema
 from kafkacomp.spark._select import name_of
 from kafkacomp.spark._serialize import SentToExecutors
@@ -121,16 +121,10 @@ class KafkaCompStreamReader(SentToExecutors, DataSourceStreamReader):
         return [task for key in sorted(until) for task in self._tasks(view.get(key), begin.get(key, 0), until[key])]
 
     def _tasks(self, seen: Seen | None, start: int, end: int) -> Iterator[SegmentPartition]:
-        if seen is None:
+        if seen is None or start >= end:
             return
         partition, log = seen.partition, seen.log
-        following = [segment.base_offset for segment in partition.segments[1:]]
-        wanted = [
-            (segment, next_base)
-            for segment, next_base in zip(partition.segments, [*following, None], strict=True)
-            if max(start, segment.base_offset or 0) < (end if next_base is None else min(end, next_base))
-        ]
-        for run in log.runs(wanted):
+        for run in log.runs(segments_within(partition, start, end)):
             segment, next_base = run.segments[0]
             first = max(start, (segment.base_offset or 0) if run.start is None else run.start)
             last = end if run.next_base is None else min(end, run.next_base)

@@ -39,7 +39,7 @@ class Compared:
 
     def as_dict(self) -> dict[str, Any]:
         """Convert for the report."""
-        return asdict(self)
+        return asdict(self) | {"columns": list(self.columns)}
 
 
 class Preset:
