@@ -16,8 +16,6 @@ from kafkacomp._extras import require
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from typing_extensions import Buffer
-
     from kafkacomp._storage.ranges import File
 
 #: The most bytes of an index, a snapshot or a checkpoint: as many entries as a segment of 2 GiB has batches. Kafka's
@@ -62,13 +60,13 @@ class _OpenFile:
     """A file of a store, by the functions of its library."""
 
     get_size: Callable[[], int]
-    get_range: Callable[[int, int], Buffer]
+    get_range: Callable[[int, int], bytes]
 
     def size(self) -> int:
         return int(self.get_size())
 
     def read_at(self, nbytes: int, offset: int) -> bytes:
-        return bytes(self.get_range(nbytes, offset))
+        return self.get_range(nbytes, offset)  # unchanged: the core refuses what is not bytes
 
 
 class ArrowStore:
@@ -186,5 +184,5 @@ class ObstoreStore:
     def open(self, path: str) -> File:
         return _OpenFile(
             lambda: self._store.head(path)["size"],
-            lambda nbytes, offset: self._store.get_range(path, start=offset, length=nbytes),
+            lambda nbytes, offset: bytes(self._store.get_range(path, start=offset, length=nbytes)),
         )

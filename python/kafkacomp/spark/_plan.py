@@ -66,6 +66,9 @@ class SegmentPartition(InputPartition):
     start_timestamp: int | None = None
     end_timestamp: int | None = None
 
+    def __post_init__(self) -> None:
+        super().__init__(self.partition)
+
 
 @dataclass(frozen=True)
 class _Range:
