@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import pytest
 
 from corruption.inject import intact
 from corruption.logs import all_logs
@@ -44,6 +47,26 @@ def test_an_altered_base_offset_is_not_taken_for_a_swap(tmp_path: Path) -> None:
     report = kafka_log.repair(where, tmp_path / "out")
     assert {each.position for each in report.repairs} == {len(pieces[0].data)}
     assert not {each.action for each in report.repairs} - {"quarantined", "restored"}
+
+
+@pytest.mark.parametrize(
+    ("number", "bit"),
+    # On the batch before, on the one after, or below the batch before.
+    [(28, 4), (28, 5), (27, 5), (5, 8), (13, 6)],
+)
+def test_an_altered_base_offset_does_not_hide_its_neighbours(number: int, bit: int, tmp_path: Path) -> None:
+    """The sequence numbers of producers tell which of two batches is the altered one."""
+    injected = intact(LOG)
+    segment = next(each for each in injected.segments if len(each.pieces) > number)
+    batch = segment.pieces[number].batch
+    assert batch is not None
+    altered = (batch.first ^ 1 << bit).to_bytes(8, "big") + segment.pieces[number].data[8:]
+    segment.pieces[number] = replace(segment.pieces[number], data=altered, state="offset")
+    where = injected.write(tmp_path)
+    own = {offset for offset, _ in batch.records}
+    for tool in (scan_skip, repair):
+        rows = tool(where).rows or []
+        assert [row for row in rows if row[0] not in own] == [row for row in ROWS if row[0] not in own]
 
 
 def test_an_index_shows_that_a_segment_was_truncated(tmp_path: Path) -> None:

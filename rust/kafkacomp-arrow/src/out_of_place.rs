@@ -6,7 +6,8 @@ use kafkacomp_core::log::{Neighbours, ReadAt, Span};
 use crate::first_offset::first_offset;
 
 /// Whether the batch at `position` is in the place of others; a later batch of the segment then has offsets inside the gap before
-/// it. The rest of a segment in an object store is not read for this. What cannot be read contradicts nothing.
+/// it. The rest of a segment in an object store is not read for this, so that the next batch decides. What cannot be read
+/// contradicts nothing.
 pub fn is_out_of_place(
     ahead: &mut OrderAhead,
     source: &dyn ReadAt,
@@ -16,8 +17,11 @@ pub fn is_out_of_place(
     max_output_size: usize,
 ) -> bool {
     let is_after_gap = |span: Span| span.first.unwrap_or(span.last) > around.expected;
-    if source.is_remote() || !is_after_gap(span) {
+    if !is_after_gap(span) {
         return false;
+    }
+    if source.is_remote() {
+        return span.first.is_some() && around.next_contradicts(span);
     }
     let mut is_contradicted = |span| ahead.is_out_of_place(source, position, span, around).unwrap_or(false);
     if !is_contradicted(span) {

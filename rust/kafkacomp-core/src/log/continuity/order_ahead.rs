@@ -6,12 +6,15 @@
 //! contradict their neighbours.
 //!
 //! Then the batches in place are those of the longest sequence, from the gap to the end of the segment, in which offsets
-//! increase. Of two sequences of the same length, it is the one with the lower offsets.
+//! increase. Of two sequences of the same length, it is the one with the lower offsets. But of two neighbours of which only one
+//! can be in place, it is the one whose offset is as far from its producer's sequence number as those of the batches around
+//! them. If that does not decide and they share offsets, so that the offset field of one of them is altered, it is the one for
+//! which there would be no room on its side of the other, or which a single altered bit would not put beside its neighbour.
 //!
 //! The headers of the next 16 MiB are read for this. Only if their offsets do not increase, those of the rest of the segment
 //! are read, too.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use crate::log::error::ReadError;
 use crate::log::index::MAX_RELATIVE_OFFSET;
@@ -21,6 +24,8 @@ use crate::log::read::placement::{Neighbours, Span};
 use crate::log::read::source::{ReadAt, read_part};
 use crate::log::read::walk::{SegmentPart, walk_chunks};
 use crate::memory::{self, OutOfMemory};
+use crate::record::batch::MAGIC_OFFSET;
+use crate::record::layout::v2::RECORD_BATCH_OVERHEAD;
 use crate::record::{Batches, RecordBatch};
 
 /// How many bytes after a gap are read at least.
@@ -38,6 +43,19 @@ struct Header {
     position: u64,
     first: i64,
     last: i64,
+}
+
+impl Header {
+    /// Whether there is room for as many offsets.
+    fn has_room(&self, room: &Range<i64>) -> bool {
+        self.last.saturating_sub(self.first) < room.end.saturating_sub(room.start)
+    }
+
+    /// Whether a single altered bit of the base offset explains that the batch is not at the begin or the end of `room`.
+    fn is_near_bounds(&self, room: &Range<i64>) -> bool {
+        let count = self.last.saturating_sub(self.first).saturating_add(1);
+        [room.start, room.end.saturating_sub(count)].iter().any(|first| (first ^ self.first).count_ones() == 1)
+    }
 }
 
 /// The headers from a gap on.
@@ -200,16 +218,13 @@ impl OrderAhead {
             let mut headers = std::mem::take(&mut self.ahead).headers;
             let end = self.end_offset.filter(|&end| end >= expected).unwrap_or(i64::MAX);
             headers.retain(|header| header.position >= position && header.first >= expected && header.last < end);
-            let found = if is_complete { longest_increasing(&headers).map_err(no_memory)? } else { Vec::new() };
-            self.in_place = Some(found);
+            self.in_place = Some(if is_complete { in_place(source, &headers, expected, end)? } else { Vec::new() });
         }
         let in_place = self.in_place.as_deref().unwrap_or_default();
         let from = in_place.partition_point(|header| header.position < position || header.last < expected);
         // If its neighbours are swapped, one of them contradicts it.
         let contradicting = from.saturating_add(usize::from(around.is_between_swapped(batch)));
-        let first = batch.first.unwrap_or(batch.last);
-        // A batch that is in place itself is not above the next one in place, so that it is not compared with its position.
-        Ok(in_place.get(contradicting).is_some_and(|next| next.first < first))
+        Ok(in_place.get(contradicting).is_some_and(|next| next.position != position && next.first <= batch.last))
     }
 }
 
@@ -231,8 +246,121 @@ fn is_intact(source: &dyn ReadAt, position: u64, end: u64) -> Result<bool, ReadE
     Ok(RecordBatch::new(data, position).is_ok_and(|batch| batch.is_valid()))
 }
 
-/// The longest sequence of batches whose offsets increase and do not overlap.
-fn longest_increasing(headers: &[Header]) -> Result<Vec<Header>, OutOfMemory> {
+/// The batches in place, with offsets from `expected` to `end`.
+fn in_place(source: &dyn ReadAt, headers: &[Header], expected: i64, end: i64) -> Result<Vec<Header>, ReadError> {
+    let mut found = longest_increasing(headers).map_err(no_memory)?;
+    let first_of = |index: usize| headers.get(index).map(|header| header.first);
+    let (mut begin, mut before) = (expected, None);
+    for place in 0..found.len() {
+        let Some(&index) = found.get(place) else { break };
+        let next = found.get(place.saturating_add(1)).copied();
+        let room = begin..next.and_then(first_of).unwrap_or(end);
+        let left_out = |neighbour: usize| Some(neighbour) != before && Some(neighbour) != next;
+        let earlier = index.checked_sub(1).filter(|&earlier| left_out(earlier));
+        let later = Some(index).filter(|index| left_out(index.saturating_add(1)));
+        for first in [earlier, later].into_iter().flatten() {
+            let around = found.get(place.saturating_sub(WITNESSES)..).unwrap_or_default();
+            let around = around.iter().take(2 * WITNESSES + 1).filter(|&&other| other != index);
+            let unaltered = unaltered(source, headers, first, &room, around)?;
+            if let (Some(unaltered), Some(chosen)) = (unaltered, found.get_mut(place)) {
+                *chosen = unaltered;
+                break;
+            }
+        }
+        before = found.get(place).copied();
+        begin = before.and_then(|at| headers.get(at)).map_or(begin, |header| header.last.saturating_add(1));
+    }
+    let mut in_place = memory::with_capacity(found.len()).map_err(no_memory)?;
+    in_place.extend(found.into_iter().filter_map(|index| headers.get(index).copied()));
+    Ok(in_place)
+}
+
+/// How many batches before and after two that share offsets are compared with them.
+const WITNESSES: usize = 4;
+
+/// Which of two neighbours is in place, if only one of them can be and that is known; `room` is what the batches in place leave.
+fn unaltered<'i>(
+    source: &dyn ReadAt,
+    headers: &[Header],
+    index: usize,
+    room: &Range<i64>,
+    around: impl Iterator<Item = &'i usize>,
+) -> Result<Option<usize>, ReadError> {
+    let following = index.saturating_add(1);
+    let (Some(first), Some(second)) = (headers.get(index), headers.get(following)) else { return Ok(None) };
+    if first.last < second.first || (first.first, first.last) == (second.first, second.last) {
+        return Ok(None);
+    }
+    let mut witnesses = Vec::new();
+    for witness in around.filter_map(|&other| headers.get(other)) {
+        witnesses.extend(ProducerSequence::of(source, witness)?);
+    }
+    let continued =
+        |header| Ok::<_, ReadError>(ProducerSequence::of(source, header)?.map(|own| own.continued_by(&witnesses)));
+    let (of_first, of_second) = (continued(first)?.unwrap_or_default(), continued(second)?.unwrap_or_default());
+    // Whether the first one is unaltered, and the second one.
+    let mut unaltered = (of_first > of_second, of_second > of_first);
+    let (before, after) = (room.start..second.first, first.last.saturating_add(1)..room.end);
+    for explains in [Header::has_room, Header::is_near_bounds] {
+        if unaltered.0 == unaltered.1 && first.first <= second.last && room.end != i64::MAX {
+            unaltered = (explains(second, &after), explains(first, &before));
+        }
+    }
+    let fits = |header: &Header| room.start <= header.first && header.last < room.end;
+    Ok(match unaltered {
+        (true, false) if fits(first) => Some(index),
+        (false, true) if fits(second) => Some(following),
+        _ => None,
+    })
+}
+
+/// Whether batches of the same producer show that the offset of another one is right.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Continued {
+    No,
+    #[default]
+    Unknown,
+    Yes,
+}
+
+/// The producer of a batch, and how far its offsets are from the sequence numbers of the producer. While no other producer
+/// writes, this is the same for all its batches.
+#[derive(Debug, PartialEq, Eq)]
+struct ProducerSequence {
+    producer_id: i64,
+    producer_epoch: i16,
+    distance: i64,
+}
+
+impl ProducerSequence {
+    fn continued_by(&self, witnesses: &[Self]) -> Continued {
+        let same_producer =
+            |other: &&Self| (other.producer_id, other.producer_epoch) == (self.producer_id, self.producer_epoch);
+        let distances = witnesses.iter().filter(same_producer).map(|other| other.distance);
+        distances.fold(Continued::Unknown, |found, distance| match found {
+            Continued::No | Continued::Unknown if distance != self.distance => Continued::No,
+            _ => Continued::Yes,
+        })
+    }
+
+    /// That of the batch with this header, if its producer is idempotent.
+    fn of(source: &dyn ReadAt, header: &Header) -> Result<Option<Self>, ReadError> {
+        let mut buffer = Vec::new();
+        let data = read_part(source, header.position, RECORD_BATCH_OVERHEAD, &mut buffer)?;
+        if data.get(MAGIC_OFFSET) != Some(&2) {
+            return Ok(None);
+        }
+        let batch = RecordBatch::of_header(data, header.position, 2);
+        Ok(batch.filter(|batch| batch.producer_id() >= 0 && batch.base_sequence() >= 0).map(|batch| Self {
+            producer_id: batch.producer_id(),
+            producer_epoch: batch.producer_epoch(),
+            distance: header.first.saturating_sub(batch.base_sequence().into()),
+        }))
+    }
+}
+
+/// The longest sequence of batches whose offsets increase and do not overlap, as places among `headers`.
+fn longest_increasing(headers: &[Header]) -> Result<Vec<usize>, OutOfMemory> {
     // The last batch of the sequence of each length that ends with the lowest offset.
     let mut ends: Vec<u32> = Vec::new();
     // The batch before each one in the longest sequence that ends with it.
@@ -250,9 +378,9 @@ fn longest_increasing(headers: &[Header]) -> Result<Vec<Header>, OutOfMemory> {
     }
     let mut found = memory::with_capacity(ends.len())?;
     let mut at = ends.last().copied();
-    while let Some(header) = at.and_then(|at| headers.get(at as usize)) {
-        memory::push(&mut found, *header)?;
-        at = at.and_then(|at| before.get(at as usize).copied().flatten());
+    while let Some(index) = at {
+        memory::push(&mut found, index as usize)?;
+        at = before.get(index as usize).copied().flatten();
     }
     found.reverse();
     Ok(found)
@@ -265,11 +393,16 @@ fn no_memory(error: OutOfMemory) -> ReadError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::read::source::InMemory;
 
-    fn in_place(offsets: &[(i64, i64)]) -> Vec<i64> {
+    fn in_place_before(end: i64, offsets: &[(i64, i64)]) -> Vec<i64> {
         let headers: Vec<_> =
             (0..).zip(offsets).map(|(position, &(first, last))| Header { position, first, last }).collect();
-        longest_increasing(&headers).unwrap().iter().map(|header| header.first).collect()
+        super::in_place(&InMemory(&[]), &headers, 0, end).unwrap().iter().map(|header| header.first).collect()
+    }
+
+    fn in_place(offsets: &[(i64, i64)]) -> Vec<i64> {
+        in_place_before(i64::MAX, offsets)
     }
 
     #[test]
@@ -286,5 +419,20 @@ mod tests {
     fn of_two_sequences_of_the_same_length_the_lower_one_is_in_place() {
         assert_eq!(in_place(&[(5, 5), (6, 6), (3, 3), (4, 4), (7, 7)]), [3, 4, 7]);
         assert_eq!(in_place(&[(5, 5), (6, 6), (3, 3), (4, 4)]), [3, 4]);
+    }
+
+    #[test]
+    fn of_two_that_share_offsets_the_one_without_room_elsewhere_is_in_place() {
+        // 16 to 35 is altered from 80 to 99: there is no room for 20 to 39 before it.
+        assert_eq!(in_place(&[(0, 9), (20, 39), (16, 35), (140, 159)]), [0, 20, 140]);
+        assert_eq!(in_place_before(140, &[(0, 9), (20, 39), (16, 35)]), [0, 20]);
+        // There is room for it, so that either may be altered.
+        assert_eq!(in_place(&[(0, 9), (32, 51), (31, 50), (140, 159)]), [0, 31, 140]);
+        // 112 to 131 is altered from 80 to 99, and there is no room for 120 to 139 after it.
+        assert_eq!(in_place(&[(0, 9), (112, 131), (120, 139), (140, 159)]), [0, 120, 140]);
+        // One bit puts 20 to 39 directly before 36 to 55, but none puts 36 to 55 beside another batch.
+        assert_eq!(in_place(&[(0, 9), (20, 39), (36, 55), (140, 159)]), [0, 36, 140]);
+        // All offsets are the same: a copy.
+        assert_eq!(in_place(&[(0, 9), (20, 39), (20, 39), (140, 159)]), [0, 20, 140]);
     }
 }

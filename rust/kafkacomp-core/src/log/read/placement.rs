@@ -35,6 +35,11 @@ impl Span {
         self.first.unwrap_or(self.last)
     }
 
+    /// Whether both have some of the same offsets, as far as their first offsets are known.
+    fn shares_offsets(self, other: Self) -> bool {
+        self.first.is_some() && self.least() <= other.last && other.least() <= self.last
+    }
+
     /// The number of offsets of the batch, if the header shows it.
     pub(in crate::log) fn count(self) -> Option<i64> {
         self.first.map(|first| self.last.wrapping_sub(first).wrapping_add(1))
@@ -96,6 +101,12 @@ impl Neighbours {
         let (Some(before), Some(next)) = (self.before, self.next) else { return false };
         // In a compacted log, the first of the three need not begin with the expected offset.
         self.adjacent && before.least() > batch.last && next.least() >= self.expected && next.last < batch.least()
+    }
+
+    /// Whether the next batch continues the log and has offsets of `batch` or lower ones.
+    pub fn next_contradicts(&self, batch: Span) -> bool {
+        let witness = self.next.filter(|next| next.least() >= self.expected && next.last >= next.least());
+        witness.is_some_and(|next| next.least() <= batch.last) && !self.is_between_swapped(batch)
     }
 
     /// The right first offset of a batch of `count` offsets whose header has `first`.
@@ -173,8 +184,13 @@ fn place_unexpected(around: &Neighbours, batch: Span) -> Placement {
     // The next batch is evidence only if it continues the log itself.
     let witness = next.filter(|next| next.least() >= expected && next.last >= next.least());
     if batch.last >= expected && batch.first.is_none_or(|first| first > expected) {
+        // Either this batch may be altered or the next one; the batches after them show which.
+        let is_undecided = |next| match fitting {
+            Some(first) => around.follows && first != expected && batch.shares_offsets(next),
+            None => batch.first.is_some(),
+        };
         return match witness {
-            Some(next) if next.least() <= batch.last && !around.is_between_swapped(batch) => misplaced,
+            Some(next) if around.next_contradicts(batch) && !is_undecided(next) => misplaced,
             None if batch.first.is_some() && end_offset.is_some_and(|end| batch.last >= end) => misplaced,
             _ => Placement::InOrder,
         };
@@ -251,11 +267,27 @@ mod tests {
     #[test]
     fn the_middle_of_three_in_descending_order_is_in_order() {
         let (a, b, c) = (span(10, 12), span(13, 14), span(15, 19));
-        assert!(matches!(place(10, None, c, Some(b), None), Placement::Misplaced { .. }));
         assert_eq!(place(10, Some(c), b, Some(a), None), Placement::InOrder);
-        // Two that have changed places.
-        assert!(matches!(place(10, None, b, Some(a), None), Placement::Misplaced { .. }));
         assert_eq!(place(10, Some(b), a, Some(c), None), Placement::InOrder);
+    }
+
+    #[test]
+    fn of_two_that_contradict_each_other_the_batches_after_them_decide() {
+        let around = |next| Neighbours {
+            expected: 10,
+            before: None,
+            follows: true,
+            next: Some(next),
+            adjacent: true,
+            end_offset: None,
+        };
+        for (batch, next) in [(span(15, 19), span(13, 14)), (span(13, 14), span(10, 12)), (span(30, 49), span(26, 45))]
+        {
+            assert_eq!(place_between(&around(next), batch), Placement::InOrder);
+            assert!(around(next).next_contradicts(batch));
+        }
+        // It fills the room before the next batch.
+        assert_eq!(place_between(&around(span(15, 19)), span(14, 18)), moved(10, 14));
     }
 
     #[test]
