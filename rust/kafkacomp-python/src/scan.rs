@@ -205,8 +205,8 @@ fn extra(py: Python<'_>, error: PyErr) -> PyErr {
     if !error.is_instance_of::<PyModuleNotFoundError>(py) {
         return error;
     }
-    let missing = py.import("kafkacomp._extras").and_then(|module| module.getattr("missing"));
-    missing.and_then(|missing| call(&missing, ("pyarrow",))).map_or_else(|other| other, PyErr::from_value)
+    let with_command = py.import("kafkacomp._extras").and_then(|module| module.getattr("with_command"));
+    with_command.and_then(|with| call(&with, (error.value(py),))).map_or_else(|other| other, PyErr::from_value)
 }
 
 fn used_up() -> PyErr {
