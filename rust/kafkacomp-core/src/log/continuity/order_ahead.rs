@@ -214,7 +214,7 @@ impl OrderAhead {
             if self.ahead.increases(source, position, expected)? {
                 return Ok(false);
             }
-            let is_complete = self.ahead.read_rest(source, expected)?;
+            let is_complete = self.ahead.read_rest(source.for_reading_ahead().unwrap_or(source), expected)?;
             let mut headers = std::mem::take(&mut self.ahead).headers;
             let end = self.end_offset.filter(|&end| end >= expected).unwrap_or(i64::MAX);
             headers.retain(|header| header.position >= position && header.first >= expected && header.last < end);

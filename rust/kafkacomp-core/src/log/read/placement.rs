@@ -184,8 +184,10 @@ fn place_unexpected(around: &Neighbours, batch: Span) -> Placement {
     // The next batch is evidence only if it continues the log itself.
     let witness = next.filter(|next| next.least() >= expected && next.last >= next.least());
     if batch.last >= expected && batch.first.is_none_or(|first| first > expected) {
-        // Either this batch may be altered or the next one; the batches after them show which.
-        let is_undecided = |next| match fitting {
+        // If the next batch does not continue the log directly, either of the two may be altered; the batches after them show
+        // which.
+        let is_undecided = |next: Span| match fitting {
+            _ if next.least() == expected => false,
             Some(first) => around.follows && first != expected && batch.shares_offsets(next),
             None => batch.first.is_some(),
         };
@@ -281,11 +283,13 @@ mod tests {
             adjacent: true,
             end_offset: None,
         };
-        for (batch, next) in [(span(15, 19), span(13, 14)), (span(13, 14), span(10, 12)), (span(30, 49), span(26, 45))]
+        for (batch, next) in [(span(15, 19), span(13, 14)), (span(13, 14), span(11, 12)), (span(30, 49), span(26, 45))]
         {
             assert_eq!(place_between(&around(next), batch), Placement::InOrder);
             assert!(around(next).next_contradicts(batch));
         }
+        // The next batch continues the log.
+        assert!(matches!(place(10, None, span(13, 14), Some(span(10, 12)), None), Placement::Misplaced { .. }));
         // It fills the room before the next batch.
         assert_eq!(place_between(&around(span(15, 19)), span(14, 18)), moved(10, 14));
     }

@@ -42,6 +42,7 @@ impl<'a> Copies<'a> {
 
     /// The batches of the segment itself.
     pub(super) fn own(&mut self, source: &dyn ReadAt) -> Result<Arc<SegmentBatches>, ReadError> {
+        let source = source.for_reading_ahead().unwrap_or(source);
         let own = match self.own.take() {
             Some(own) => own,
             None => match (self.known, self.others.and_then(OtherSegments::own)) {
