@@ -53,7 +53,7 @@ TRIES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "an unknown broker": (
         lambda _: broker.BrokerProfile("0.7"),
         ValueError,
-        "no profile of a broker '0.7': expected one of 0.8.2, .*, 2.8, ",
+        "no profile of broker version '0.7': expected one of 0.8.2, .*, 2.8, ",
     ),
     "a broker's version as a number": (
         lambda _: broker.BrokerProfile(2.8),  # type: ignore[arg-type]

@@ -7,90 +7,124 @@ from typing import Any, NamedTuple
 
 
 class OffsetPosition(NamedTuple):
-    """An entry of ``.index``."""
+    """An entry of ``.index``.
 
-    #: The last offset of a batch.
+    Attributes:
+        offset: The last offset of a batch.
+        position: The byte of the segment at which that batch begins.
+    """
+
     offset: int
-    #: The byte of the segment at which that batch begins.
     position: int
 
 
 class TimestampOffset(NamedTuple):
-    """An entry of ``.timeindex``."""
+    """An entry of ``.timeindex``.
 
-    #: The greatest timestamp up to the offset, ms.
+    Attributes:
+        timestamp: The greatest timestamp up to the offset, in milliseconds.
+        offset: The offset of the record with this timestamp.
+    """
+
     timestamp: int
-    #: The offset that has it.
     offset: int
 
 
 class AbortedTxn(NamedTuple):
-    """An entry of ``.txnindex``: an aborted transaction."""
+    """An entry of ``.txnindex``: an aborted transaction.
+
+    Attributes:
+        version: The version of the entry.
+        producer_id: The id of the producer.
+        first_offset: The transaction's first offset.
+        last_offset: The offset of its abort marker.
+        last_stable_offset: The partition's last stable offset when the transaction was aborted.
+    """
 
     version: int
     producer_id: int
-    #: The transaction's first offset.
     first_offset: int
-    #: The offset of its abort marker.
     last_offset: int
-    #: The partition's last stable offset after it.
     last_stable_offset: int
 
 
 @dataclass(frozen=True)
 class ProducerEntry:
-    """What a producer ``.snapshot`` knows of one producer."""
+    """The state of one producer in a producer ``.snapshot``.
+
+    Attributes:
+        producer_id: The id of the producer.
+        producer_epoch: Its epoch.
+        last_sequence: The last sequence number of the last batch; -1 if the producer has written nothing since its last
+            transaction ended.
+        last_offset: The last offset of the last batch; -1 as for ``last_sequence``.
+        offset_delta: The last offset of the last batch minus its first offset.
+        timestamp: The greatest timestamp of the last batch, in milliseconds.
+        coordinator_epoch: The coordinator epoch of the last transaction marker; -1 without one.
+        current_txn_first_offset: The first offset of the open transaction; ``None`` without one.
+        first_sequence: The first sequence number of the last batch; -1 without one.
+    """
 
     producer_id: int
     producer_epoch: int
-    #: -1 if the producer has written nothing since its last transaction ended.
     last_sequence: int
-    #: -1 if the producer has written nothing since its last transaction ended.
     last_offset: int
-    #: The last batch's last offset minus its first.
     offset_delta: int
-    #: The greatest timestamp of the last batch, ms.
     timestamp: int
-    #: That of the last marker; -1 without one.
     coordinator_epoch: int
-    #: The first offset of the open transaction; ``None`` without one.
     current_txn_first_offset: int | None
-    #: The first sequence of the last batch; -1 without one.
     first_sequence: int
 
 
 class LeaderEpochEntry(NamedTuple):
-    """An entry of ``leader-epoch-checkpoint``."""
+    """An entry of ``leader-epoch-checkpoint``.
+
+    Attributes:
+        epoch: The leader epoch.
+        start_offset: The first offset that was appended in this epoch.
+    """
 
     epoch: int
-    #: The first offset that was appended in it.
     start_offset: int
 
 
 class OffsetCheckpointEntry(NamedTuple):
-    """An entry of an offset checkpoint of a log folder."""
+    """An entry of an offset checkpoint of a log directory.
+
+    Attributes:
+        topic: The topic.
+        partition: The partition.
+        offset: The offset whose meaning is given by the file's name: the recovery point, the high watermark, the log
+            start offset, or the first offset that the log cleaner has not cleaned.
+    """
 
     topic: str
     partition: int
-    #: What the file's name says: recovery point, high watermark, log start, cleaned up to.
     offset: int
 
 
 class PartitionMetadata(NamedTuple):
-    """The content of ``partition.metadata``."""
+    """The content of ``partition.metadata``.
+
+    Attributes:
+        version: The version of the file.
+        topic_id: The topic's id in Kafka's text form: 22 characters of URL-safe base64.
+    """
 
     version: int
-    #: As Kafka writes it: URL-safe base64, 22 characters.
     topic_id: str
 
 
 @dataclass(frozen=True)
 class ControlRecord:
-    """A control record's content."""
+    """The content of a control record.
 
-    #: ABORT, COMMIT, LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS or UNKNOWN.
+    Attributes:
+        type: ABORT, COMMIT, LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS or UNKNOWN.
+        type_id: The id in the key.
+        fields: The fields of the value, by their names in Kafka's schemas; empty for UNKNOWN.
+    """
+
     type: str
-    #: The id in the key.
     type_id: int
-    #: The value's fields, under the names of Kafka's schemas; none for UNKNOWN.
     fields: dict[str, Any]

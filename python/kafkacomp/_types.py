@@ -13,7 +13,15 @@ if TYPE_CHECKING:
 
 
 class CompressionType(enum.IntEnum):
-    """Kafka's compression types, by the id in a batch's attributes (``CompressionType``)."""
+    """A compression type of Kafka; the value is the id in the attributes of a batch (``CompressionType``).
+
+    Functions accept the member, its name or its id.
+
+    Example:
+        >>> from kafkacomp import CompressionType
+        >>> CompressionType.for_name("lz4"), CompressionType.for_id(4), str(CompressionType.GZIP)
+        (<CompressionType.LZ4: 3>, <CompressionType.ZSTD: 4>, 'gzip')
+    """
 
     NONE = 0
     GZIP = 1
@@ -36,7 +44,7 @@ class CompressionType(enum.IntEnum):
 
     @classmethod
     def for_name(cls, name: str) -> CompressionType:
-        """Find the compression type with this name, in lower case as in configurations.
+        """Find the compression type with this name, which is in lower case as in Kafka's configuration.
 
         Raises:
             ValueError: the name is unknown.
@@ -48,12 +56,21 @@ class CompressionType(enum.IntEnum):
         raise ValueError(f"invalid compression type {name!r}: expected one of {names}")
 
     def __str__(self) -> str:
-        """The name as configurations have it."""
+        """Return the name as in Kafka's configuration."""
         return self.name.lower()
 
 
 class TimestampType(enum.IntEnum):
-    """Where a record's timestamp comes from (KIP-32)."""
+    """The origin of a record's timestamp (KIP-32).
+
+    ``CREATE_TIME`` is set by the producer, ``LOG_APPEND_TIME`` by the broker. Messages of magic 0 have no timestamps
+    and the type ``NO_TIMESTAMP_TYPE``.
+
+    Example:
+        >>> from kafkacomp.record import TimestampType
+        >>> TimestampType(1)
+        <TimestampType.LOG_APPEND_TIME: 1>
+    """
 
     NO_TIMESTAMP_TYPE = -1
     CREATE_TIME = 0
@@ -71,15 +88,18 @@ Positions: TypeAlias = tuple[int, int] | None
 
 
 class RecordColumns(NamedTuple):
-    """Fields of all records of a batch: one list for each field, one entry for each record."""
+    """The fields of all records of a batch: a list for each field, with one element for each record.
 
-    #: The absolute offsets.
+    Attributes:
+        offsets: The absolute offsets.
+        timestamps: Milliseconds since the epoch; -1 without a timestamp.
+        keys: The keys; ``None`` for null.
+        values: The values; ``None`` for null.
+    """
+
     offsets: list[int]
-    #: Milliseconds since the epoch; -1 without a timestamp.
     timestamps: list[int]
-    #: The keys; ``None`` for null.
     keys: list[bytes | None]
-    #: The values; ``None`` for null.
     values: list[bytes | None]
 
 

@@ -36,43 +36,52 @@ __all__ = [
 
 
 class RecordError(NamedTuple):
-    """A record that a broker refuses, and the reason."""
+    """A record that a broker refuses, and the reason.
 
-    #: The index of the record in its batch, from 0.
+    Attributes:
+        batch_index: The index of the record in its batch, from 0.
+        message: The reason, as Kafka's message.
+    """
+
     batch_index: int
-    #: The reason, as Kafka's message.
     message: str
 
 
 class KafkaCompError(Exception):
-    """The base of all exceptions of this package."""
+    """The base of all exceptions of this package.
 
-    #: Kafka's error code, or ``None`` where Kafka has none (``org.apache.kafka.common.protocol.Errors``).
+    Attributes:
+        error_code: Kafka's error code, or ``None`` where Kafka has none (``org.apache.kafka.common.protocol.Errors``).
+        position: The byte of the buffer or file at which the corrupt batch, message or frame begins, or ``None``.
+        segment: The file that was read, or ``None``.
+        row: The row of an Arrow column, from 0, or ``None``.
+    """
+
     error_code: int | None = None
-    #: The byte at which the failing element begins, or ``None``.
     position: int | None = None
-    #: The file that was read, or ``None``.
     segment: str | None = None
-    #: The row of an Arrow column, from 0, or ``None``.
     row: int | None = None
 
 
 class CompressionError(KafkaCompError, ValueError):
-    """Data that cannot be compressed."""
+    """Data that the codec cannot compress."""
 
 
 class DecompressionError(KafkaCompError, ValueError):
-    """Compressed data that are corrupt."""
+    """Compressed data that are corrupt, or not in the format of the codec."""
 
 
 class TruncatedError(DecompressionError, EOFError):
-    """Compressed data that end inside a frame; also an EOFError."""
+    """Compressed data that end inside a frame; also an ``EOFError``."""
 
 
 class OutputLimitError(DecompressionError):
-    """Data that decompress to more bytes than the limit; raise ``max_output_size`` to allow them."""
+    """Data that decompress to more bytes than the limit; raise ``max_output_size`` to allow them.
 
-    #: The limit in bytes.
+    Attributes:
+        limit: The limit in bytes.
+    """
+
     limit: int | None = None
 
 
@@ -83,53 +92,63 @@ class CorruptRecordError(KafkaCompError, ValueError):
 
 
 class MessageSetError(CorruptRecordError):
-    """A message set of Kafka 0.7 that Kafka 0.7 refuses."""
+    """A corrupt or too large message set of Kafka 0.7.
 
-    #: invalid_message_size, entry_too_small, unknown_magic, crc, unknown_codec, decompression or message_too_large.
+    Attributes:
+        kind: ``invalid_message_size``, ``entry_too_small``, ``unknown_magic``, ``crc``, ``unknown_codec``,
+            ``decompression`` or ``message_too_large``.
+    """
+
     kind: str | None = None
 
 
 class RecordTooLargeError(KafkaCompError):
-    """Kafka's RecordTooLargeException."""
+    """Kafka's RecordTooLargeException: a record or batch that is larger than a topic or the format allows."""
 
     error_code = 10
 
 
 class InvalidTimestampError(KafkaCompError):
-    """Kafka's InvalidTimestampException."""
+    """Kafka's InvalidTimestampException: records whose timestamps the topic does not allow.
+
+    Attributes:
+        record_errors: The refused records; at most the first 100,000.
+    """
 
     error_code = 32
-    #: The refused records, the first 100,000 of them.
     record_errors: tuple[RecordError, ...] = ()
 
 
 class UnsupportedForMessageFormatError(KafkaCompError):
-    """Kafka's UnsupportedForMessageFormatException."""
+    """Kafka's UnsupportedForMessageFormatException: a feature that the topic's message format does not have."""
 
     error_code = 43
 
 
 class UnsupportedCompressionTypeError(KafkaCompError):
-    """Kafka's UnsupportedCompressionTypeException."""
+    """Kafka's UnsupportedCompressionTypeException: zstd in a message format, or for a broker, that does not have it."""
 
     error_code = 76
 
 
 class InvalidRecordError(KafkaCompError):
-    """Kafka's InvalidRecordException: a batch whose content breaks its format's rules."""
+    """Kafka's InvalidRecordException: a batch or record that violates a rule of its message format or topic.
+
+    Attributes:
+        record_errors: The refused records; at most the first 100,000.
+    """
 
     error_code = 87
-    #: The refused records, the first 100,000 of them.
     record_errors: tuple[RecordError, ...] = ()
 
 
 class OffsetsOutOfOrderError(KafkaCompError):
-    """Kafka's OffsetsOutOfOrderException."""
+    """Kafka's OffsetsOutOfOrderException: offsets that do not increase."""
 
     error_code = -1
 
 
 class UnknownServerError(KafkaCompError):
-    """An error for which Kafka has no code: it answers -1."""
+    """An error for which Kafka has no code of its own; a broker answers ``UNKNOWN_SERVER_ERROR``, -1."""
 
     error_code = -1

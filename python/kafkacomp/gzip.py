@@ -123,7 +123,7 @@ def decompress_into(data: Buffer, out: Buffer) -> int:
 
 
 class GzipCompressor(_kafkacomp.Compressor):
-    """Compresses data in pieces, with the interface of PEP 784; may be used from several threads.
+    """Compress data in chunks, with the interface of PEP 784; may be used from several threads.
 
     ``compress(data, mode=CONTINUE)`` returns the compressed bytes that are ready. ``FLUSH_BLOCK`` returns all bytes so
     far, so that a reader can decompress them; ``FLUSH_FRAME`` ends the member, and later data begin a new one.
@@ -149,7 +149,7 @@ class GzipCompressor(_kafkacomp.Compressor):
 
 
 class GzipDecompressor(_kafkacomp.Decompressor):
-    """Decompresses one member in pieces.
+    """Decompress one member in chunks.
 
     It has the interface of PEP 784, and may be used from several threads.
 
@@ -195,12 +195,12 @@ class _WriteTextOptions(_WriteOptions, TextOptions, total=False):
 class GzipFile(CompressedFile):
     """A gzip file: a binary file with the interface of PEP 784's ``ZstdFile``.
 
-    The content of all frames is read as one stream; one frame is written. Reading is as strict as :func:`decompress`;
+    The content of all members is read as one stream; one member is written. Reading is as strict as :func:`decompress`;
     seeking backwards decompresses from the start. May be used from several threads.
 
     Args:
         file: A path, or an object with ``read`` or ``write``, which stays open when this file is closed.
-        mode: "r", "w", "x" or "a", each with or without a b. Appending adds a frame.
+        mode: "r", "w", "x" or "a", each with or without a b. Appending adds a member.
         level: As for :func:`compress`; None is the default. Only for writing.
         max_output_size: The most bytes of content to read (else OutputLimitError); None for no limit. Only for reading.
 

@@ -80,29 +80,32 @@ class FrameOptions(NamedTuple):
 
 
 class FrameInfo(NamedTuple):
-    """The fields of an LZ4 frame's header."""
+    """The fields of an LZ4 frame's header.
 
-    #: The byte at which the frame begins, after any skippable frames.
+    Attributes:
+        position: The byte at which the frame begins, after any skippable frames.
+        header_length: The length of the header, with magic and header checksum.
+        flg: The first descriptor byte.
+        bd: The second descriptor byte.
+        block_max_size: The largest block in bytes: 64 KiB, 256 KiB, 1 MiB or 4 MiB.
+        content_size: The size of the content, or None if the header does not have it. It is not verified.
+        dictionary_id: The id of the dictionary that the frame needs, or None.
+        header_checksum: The header checksum as it is stored.
+        standard_header_checksum: The header checksum by the specification.
+        broken_header_checksum: The header checksum as Kafka 0.8.2 and 0.9 wrote it.
+        header_checksum_rule: Which of the two checksums the stored one equals; "both" if they are the same byte.
+    """
+
     position: int
-    #: The length of the header, with magic and header checksum.
     header_length: int
-    #: The first descriptor byte.
     flg: int
-    #: The second descriptor byte.
     bd: int
-    #: The largest block in bytes: 64 KiB, 256 KiB, 1 MiB or 4 MiB.
     block_max_size: int
-    #: The size of the content, or None if the header does not have it. It is not verified.
     content_size: int | None
-    #: The id of the dictionary that the frame needs, or None.
     dictionary_id: int | None
-    #: The header checksum as it is stored.
     header_checksum: int
-    #: The header checksum by the specification.
     standard_header_checksum: int
-    #: The header checksum as Kafka 0.8.2 and 0.9 wrote it.
     broken_header_checksum: int
-    #: Which of the two checksums the stored one equals; "both" if they are the same byte.
     header_checksum_rule: HeaderChecksumRule
 
     @property
@@ -231,7 +234,7 @@ def get_frame_info(data: Buffer) -> FrameInfo:
 
 
 class LZ4Compressor(_kafkacomp.Compressor):
-    """Compresses data in pieces, with the interface of PEP 784; may be used from several threads.
+    """Compress data in chunks, with the interface of PEP 784; may be used from several threads.
 
     ``compress(data, mode=CONTINUE)`` returns the compressed bytes that are ready. ``FLUSH_BLOCK`` returns all bytes so
     far, so that a reader can decompress them; ``FLUSH_FRAME`` ends the frame, and later data begin a new one.
@@ -271,7 +274,7 @@ class LZ4Compressor(_kafkacomp.Compressor):
 
 
 class LZ4Decompressor(_kafkacomp.Decompressor):
-    """Decompresses one frame, which may be a skippable one, in pieces.
+    """Decompress one frame, which may be a skippable frame, in chunks.
 
     It has the interface of PEP 784, and may be used from several threads.
 

@@ -40,25 +40,25 @@ _EXCHANGED = {"Eq": "Eq", "Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt", "GtEq": "LtEq"
 
 
 def scan(source: Source, **options: Any) -> pl.LazyFrame:  # noqa: ANN401 - the options of kafkacomp.scan
-    """Read Kafka's log segments lazily: only the columns, partitions, offsets and times that the query needs.
+    """Read Kafka's log segments as a ``LazyFrame``: only the columns, partitions, offsets and times that a query needs.
 
-    Columns that the query does not use are not built. Comparisons of ``offset`` and ``timestamp`` with constants become
-    bounds of the scan, and partitions that a condition on ``topic`` and ``partition`` excludes are not opened, if the
-    conditions are combined by ``&``. polars evaluates everything else. A row limit ends the scan early. The streaming
-    engine takes the rows as they are read. Each collection lists and reads the source again.
+    Columns that the query does not use are not built. If conditions are combined by ``&``, comparisons of ``offset``
+    and ``timestamp`` with constants become bounds of the scan, and partitions that a condition on ``topic`` and
+    ``partition`` excludes are not opened. polars evaluates all other conditions. A row limit ends the scan early. The
+    streaming engine takes the rows as they are read. Each ``collect`` lists and reads the source again.
 
     Args:
-        source: What :func:`kafkacomp.scan` reads.
-        **options: Options of :func:`kafkacomp.scan`. ``binary_type`` is ``binary_view`` by default, which copies no
-            values.
+        source: A source as in :func:`kafkacomp.scan`: a path, a URL, bytes, or several of these.
+        **options: Arguments of :func:`kafkacomp.scan`. Here the default of ``binary_type`` is ``binary_view``, with
+            which values are not copied.
 
     Returns:
         A ``polars.LazyFrame`` with the columns of the scan.
 
     Raises:
         FileNotFoundError: a path does not exist, or a folder contains no segments.
-        ValueError, TypeError: an argument is wrong.
-        polars.exceptions.ComputeError: in ``collect``, for any error of the scan; names the file and the byte.
+        ValueError, TypeError: as in :func:`kafkacomp.scan`.
+        polars.exceptions.ComputeError: in ``collect``, at any error of the scan; the message has the file and the byte.
 
     Example:
         >>> import kafkacomp as kc

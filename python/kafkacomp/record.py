@@ -64,7 +64,7 @@ __all__ = [
 def read_batches(
     data: Buffer, *, verify_crc: bool = True, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
 ) -> BatchReader:
-    """Iterate over the batches of a record set, whatever their formats.
+    """Iterate over the batches of a record set, in message formats 0, 1 and 2.
 
     Args:
         data: Bytes-like: a segment's content, the records of a fetch response or of a produce request. ``bytes`` are
@@ -73,13 +73,14 @@ def read_batches(
         max_output_size: The most bytes that the records of one batch may decompress to.
 
     Returns:
-        An iterator of :class:`RecordBatch`. A batch that is truncated by the end of ``data`` ends it without an error,
-        because Kafka truncates fetch responses (see ``partial_bytes``), and so do zero bytes (see ``zero_bytes``).
+        An iterator of :class:`RecordBatch`. It ends without an error at a batch that the end of ``data`` truncates,
+        because Kafka truncates fetch responses (``partial_bytes`` is the number of these bytes), and at zero bytes, as
+        in a preallocated file (``zero_bytes``).
 
     Raises:
         CorruptRecordError: while iterating, at a size or magic that no batch can have, and with ``verify_crc`` at a
-            batch with a wrong checksum. The batches before it have been returned, and ``position`` is where it begins.
-            To read on after a wrong checksum, use ``verify_crc=False`` and look at ``RecordBatch.is_valid``.
+            batch with a wrong checksum. All batches before it are returned first; ``position`` is the byte at which it
+            begins. To continue after a wrong checksum, use ``verify_crc=False`` and check ``RecordBatch.is_valid``.
         ValueError: ``max_output_size`` is not positive.
         TypeError: ``data`` is not bytes-like, or ``verify_crc`` is not a bool.
 
@@ -108,7 +109,7 @@ def open_batches(
     may_be_truncated: bool = True,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
 ) -> BatchStream:
-    """Iterate over the batches of a file without holding more than a chunk of it in memory.
+    """Iterate over the batches of a file, with no more than a chunk of it in memory.
 
     >>> from kafkacomp import record
     >>> import io
@@ -147,11 +148,10 @@ def _segments(source: Source) -> list[Segment]:
 
 
 class RecordBatchBuilder(_kafkacomp.RecordBatchBuilder):
-    """Builds one batch of magic 2, or its equivalent in magic 0 and 1: a wrapper message, or uncompressed messages.
+    """Build one batch of magic 2, or its equivalent in magic 0 and 1: a wrapper message, or uncompressed messages.
 
-    It has the fields, rules and estimates of Kafka's ``MemoryRecordsBuilder``. Records are encoded when they are
-    appended; :meth:`build` compresses them in one pass and releases the GIL. An object may be used from several
-    threads.
+    It has the fields, rules and size estimates of Kafka's ``MemoryRecordsBuilder``. Records are encoded when they are
+    appended; :meth:`build` compresses them in one pass, with the GIL released. May be used from several threads.
 
     Args:
         magic: The message format, 0, 1 or 2.
@@ -160,21 +160,22 @@ class RecordBatchBuilder(_kafkacomp.RecordBatchBuilder):
             ``None``: Kafka's default.
         base_offset: The offset of the first record, unless that record has its own; 0 or more.
         timestamp_type: CREATE_TIME or LOG_APPEND_TIME; without effect in magic 0, which has no timestamps.
-        log_append_time: The time of all records in milliseconds; only with LOG_APPEND_TIME.
-        producer_id: -1 for none; magic 2 only, with ``producer_epoch`` and ``base_sequence``.
-        producer_epoch: The producer's epoch.
-        base_sequence: The sequence of the first record. Control batches do not have one.
+        log_append_time: The timestamp of all records, in milliseconds since the epoch; only with LOG_APPEND_TIME.
+        producer_id: The id of an idempotent producer, which requires magic 2, ``producer_epoch`` and ``base_sequence``;
+            -1 without one.
+        producer_epoch: The producer's epoch; -1 without a producer id.
+        base_sequence: The sequence number of the first record; -1 in control batches and without a producer id.
         is_transactional: Whether the batch belongs to a transaction of the producer; magic 2 only.
-        is_control_batch: Whether it takes control records instead of data; magic 2 only.
-        partition_leader_epoch: -1 for none; magic 0 and 1 do not store it.
-        delete_horizon_ms: The time from which compaction may remove its tombstones and markers, milliseconds (KIP-534);
-            magic 2 only.
+        is_control_batch: Whether the batch contains control records instead of data; magic 2 only.
+        partition_leader_epoch: The epoch of the partition's leader; -1 without one. Magic 0 and 1 do not store it.
+        delete_horizon_ms: The time from which compaction may remove the tombstones and markers of the batch, in
+            milliseconds since the epoch (KIP-534); magic 2 only.
         write_limit: The size in bytes at which :attr:`is_full` becomes true and :meth:`has_room_for` false. The first
             record always has room.
 
     Raises:
-        ValueError: the magic does not support an argument, the codec does not have the level, or a number does not fit
-            its field. The producer state, which can be set later, is checked by :meth:`build`.
+        ValueError: the message format does not have a field, the codec does not have the level, or a number is out of
+            the range of its field. :meth:`build` checks the producer id, epoch and sequence, which can be set later.
 
     Example:
         >>> from kafkacomp import record
@@ -203,7 +204,7 @@ class RecordBatchBuilder(_kafkacomp.RecordBatchBuilder):
         delete_horizon_ms: int | None = None,
         write_limit: int = 2**31 - 1,
     ) -> Self:
-        """See the class."""
+        """Create a builder; the arguments are described in the class."""
         settings = BatchSettings(
             magic=magic,
             compression_type=compression_type,
@@ -256,19 +257,19 @@ def build_batches(
         log_append_time: As in :class:`RecordBatchBuilder`.
         producer_id: As in :class:`RecordBatchBuilder`.
         producer_epoch: As in :class:`RecordBatchBuilder`.
-        base_sequence: The sequence of the first batch; it advances with the offsets.
+        base_sequence: The sequence number of the first record; it increases with the offsets.
         is_transactional: As in :class:`RecordBatchBuilder`.
         partition_leader_epoch: As in :class:`RecordBatchBuilder`.
 
     Returns:
-        The batches end to end.
+        The batches, one after another.
 
     Raises:
-        ValueError: an argument is out of range; a row, which the message names, cannot be a record: an offset that does
-            not increase or is above 2^63 - 1, a negative timestamp, a null header key; there is no ``value``, or there
-            are two columns with the same name.
-        TypeError: a column has another type; ``rows`` is not Arrow data.
-        RecordTooLargeError: a record over 2^31 - 1 bytes.
+        ValueError: an argument is out of range; the column ``value`` is missing, or a column exists twice; or a row,
+            which the message names, is not a valid record: its offset does not increase or is above 2^63 - 1, its
+            timestamp is negative, or the key of a header is null.
+        TypeError: a column has another type, or ``rows`` is not Arrow data.
+        RecordTooLargeError: a record is larger than 2^31 - 1 bytes.
 
     Example:
         >>> from kafkacomp import record
@@ -310,11 +311,20 @@ def estimate_batch_size_upper_bound(
     magic: int = 2,
     compression_type: CompressionTypeLike = "none",
 ) -> int:
-    """Compute Kafka's upper bound on the size in bytes of a batch of this one record, without the codec's own overhead.
+    """Compute the upper bound that Kafka assumes for the size in bytes of a batch with this one record.
+
+    It does not include the overhead of the codec (``AbstractRecords.estimateSizeInBytesUpperBound``).
+
+    Args:
+        value: The value; ``None`` for null.
+        key: The key; ``None`` for null.
+        headers: The headers: pairs of key and value, or a mapping.
+        magic: The message format, 0, 1 or 2.
+        compression_type: A :class:`kafkacomp.CompressionType` or its name.
 
     Raises:
-        ValueError: zstd before magic 2, or an unknown magic.
-        TypeError: a value is not bytes-like, or a header key is not a string.
+        ValueError: the magic is unknown, or is 0 or 1 with zstd.
+        TypeError: the value or key is not bytes-like, or the key of a header is not a string.
 
     Example:
         >>> from kafkacomp import record
@@ -341,31 +351,33 @@ def convert(
 
     Without ``upgrade`` this is Kafka's ``MemoryRecords.downConvert``: batches above ``to_magic`` are converted down to
     it, others are copied unchanged. Headers, producer ids, sequences and leader epochs are lost, and with
-    ``to_magic=0`` the timestamps; control batches are dropped. Codecs stay, at their default levels, and LZ4 frames get
-    the header checksum of the format (KIP-57). Checksums are not verified.
+    ``to_magic=0`` the timestamps; control batches are dropped. Compression types are kept, at their default levels, and
+    LZ4 frames get the header checksum of the message format (KIP-57). Checksums are not verified.
 
     Message sets of Kafka 0.7, whose magic 0 and 1 are other formats, require ``upgrade``: see
     :func:`kafkacomp.message_set.convert`, which also returns the offsets that byte positions become.
 
     Args:
-        data: Bytes-like: batches of any formats, or a message set of 0.7. A batch that the end truncates is left out.
+        data: Bytes-like: batches of any formats, or a message set of 0.7. A batch that the end of ``data`` truncates is
+            left out.
         to_magic: The message format of the result: 0, 1 or 2.
         first_offset: When uncompressed batches of magic 2 are converted down, records before this offset are dropped.
             For a message set of 0.7: the first message's offset.
-        upgrade: Also convert batches below ``to_magic`` up to it: each wrapper becomes one batch with its codec, a run
-            of plain messages becomes batches of at most ``batch_bytes``. Offsets and their gaps, keys, values and the
-            order stay; timestamps of magic 0 become -1. The checksums of these batches must be correct.
+        upgrade: Whether batches below ``to_magic`` are converted, too: each wrapper becomes one batch with its
+            compression type, a run of uncompressed messages becomes batches of at most ``batch_bytes``. Offsets, gaps,
+            keys, values and the order are kept; timestamps of magic 0 become -1. The checksums of these batches must be
+            correct.
         log_format: ``0.7``, ``0.8+`` or ``auto``: see :func:`kafkacomp.log.detect_log_format`. Content that
             both log formats could have is refused with ``upgrade``; without it, it is read as ``0.8+``, because Kafka's
             function does not know 0.7.
-        batch_bytes: See ``upgrade``.
+        batch_bytes: With ``upgrade``: the most bytes of a batch that is made of uncompressed messages.
         max_output_size: The most bytes that the records of one batch may decompress to.
 
     Raises:
         UnsupportedCompressionTypeError: a zstd batch would be converted below magic 2 (code 76).
-        CorruptRecordError, InvalidRecordError, UnknownServerError, OutputLimitError: as ``read_batches`` and iterating
-            raise them; ``UnknownServerError`` also for records that a batch cannot hold (offsets that do not increase,
-            negative timestamps).
+        CorruptRecordError, InvalidRecordError, UnknownServerError, OutputLimitError: as from :func:`read_batches` and
+            from iterating over a batch; ``UnknownServerError`` also for records that a batch cannot contain (offsets
+            that do not increase, negative timestamps).
         MessageSetError: the message set of 0.7 is corrupt.
         ValueError: an argument is out of range; the data are a message set of 0.7 and ``upgrade`` is false; the content
             does not determine the log format.

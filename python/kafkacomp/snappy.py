@@ -1,10 +1,10 @@
-"""Compress and decompress snappy in Kafka's framing: xerial's stream of blocks, or one raw block.
+"""Compress and decompress snappy in Kafka's framing: a xerial stream of blocks, or one raw block.
 
 xerial streams are written as snappy-java, and therefore Kafka, writes them, in blocks of 32 KiB. Snappy has no levels.
 
-Big-endian and little-endian (Redpanda) version words and several streams one after another are read, and data without
-xerial's header as one raw block (librdkafka, franz-go, kafkajs). The format has no checksums: corruption that leaves it
-well-formed is not detected.
+Read are xerial streams with big-endian or little-endian (Redpanda) version words, several streams one after another,
+and, if there is no xerial header, one raw block (librdkafka, franz-go, kafkajs). The format has no checksums:
+corruption that leaves the data well-formed is not detected.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def decompress_into(data: Buffer, out: Buffer) -> int:
 
 
 class SnappyCompressor(_kafkacomp.Compressor):
-    """Compresses data in pieces, with the interface of PEP 784; may be used from several threads.
+    """Compress data in chunks, with the interface of PEP 784; may be used from several threads.
 
     ``compress(data, mode=CONTINUE)`` returns the compressed bytes that are ready. ``FLUSH_BLOCK`` returns all bytes so
     far, so that a reader can decompress them; ``FLUSH_FRAME`` ends the stream, and later data begin a new one.
@@ -133,7 +133,7 @@ class SnappyCompressor(_kafkacomp.Compressor):
 
 
 class SnappyDecompressor(_kafkacomp.Decompressor):
-    """Decompresses one raw block, or xerial streams, in pieces.
+    """Decompress one raw block, or xerial streams, in chunks.
 
     It has the interface of PEP 784, and may be used from several threads.
 
@@ -172,12 +172,12 @@ class SnappyDecompressor(_kafkacomp.Decompressor):
 class SnappyFile(CompressedFile):
     """A snappy file: a binary file with the interface of PEP 784's ``ZstdFile``.
 
-    The content of all frames is read as one stream; one frame is written. Reading is as strict as :func:`decompress`;
-    seeking backwards decompresses from the start. May be used from several threads.
+    The content of all xerial streams is read as one stream; one xerial stream is written. Reading is as strict as
+    :func:`decompress`; seeking backwards decompresses from the start. May be used from several threads.
 
     Args:
         file: A path, or an object with ``read`` or ``write``, which stays open when this file is closed.
-        mode: "r", "w", "x" or "a", each with or without a b. Appending adds a frame.
+        mode: "r", "w", "x" or "a", each with or without a b. Appending adds a xerial stream.
         max_output_size: The most bytes of content to read (else OutputLimitError); None for no limit. Only for reading.
 
     Raises:

@@ -71,11 +71,16 @@ _Options: TypeAlias = "Mapping[CompressionParameter, int] | Mapping[int, int]"
 
 
 class FrameInfo(NamedTuple):
-    """The fields of a frame's header."""
+    """The fields of the header of a zstd frame.
 
-    #: The size of the content in bytes; ``None`` if the header does not declare it, as in Kafka's frames.
+    Attributes:
+        decompressed_size: The size of the content in bytes; ``None`` if the header does not declare it, as in Kafka's
+            frames.
+        dictionary_id: The id of the dictionary that the frame needs; 0 without one. :func:`decompress` refuses frames
+            that need a dictionary.
+    """
+
     decompressed_size: int | None
-    #: The id of the dictionary that the frame needs; 0 for none. Frames with a dictionary are not decompressed here.
     dictionary_id: int
 
 
@@ -86,7 +91,7 @@ def get_frame_info(frame_buffer: Buffer) -> FrameInfo:
         frame_buffer: Bytes-like: a frame, or its first 18 bytes.
 
     Raises:
-        DecompressionError: the data do not begin with a frame (``TruncatedError``: end inside the header).
+        DecompressionError: the data do not begin with a frame (``TruncatedError`` if they end inside the header).
 
     Example:
         >>> from kafkacomp import zstd
@@ -173,7 +178,7 @@ def decompress_into(data: Buffer, out: Buffer) -> int:
 
 
 class ZstdCompressor(_kafkacomp.Compressor):
-    """Compresses data in pieces, with the interface of PEP 784; may be used from several threads.
+    """Compress data in chunks, with the interface of PEP 784; may be used from several threads.
 
     ``compress(data, mode=CONTINUE)`` returns the compressed bytes that are ready. ``FLUSH_BLOCK`` returns all bytes so
     far, so that a reader can decompress them; ``FLUSH_FRAME`` ends the frame, and later data begin a new one.
@@ -201,7 +206,7 @@ class ZstdCompressor(_kafkacomp.Compressor):
 
 
 class ZstdDecompressor(_kafkacomp.Decompressor):
-    """Decompresses one frame, which may be a skippable one, in pieces.
+    """Decompress one frame, which may be a skippable frame, in chunks.
 
     It has the interface of PEP 784, and may be used from several threads.
 

@@ -1,7 +1,8 @@
 """A griffe extension: docstrings as the API reference needs them.
 
 Roles of Sphinx become links, doctests become code blocks, simple tables of reStructuredText become tables of Markdown,
-and the parameters of ``__new__`` are those of the class.
+the section ``Attributes`` of a class becomes the docstrings of its attributes, and the parameters of ``__new__`` are
+those of the class.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ class Docstrings(griffe.Extension):  # type: ignore[misc] # griffe is not instal
         if obj.is_alias or obj.docstring is None:
             return
         lines = obj.docstring.value.splitlines()
+        if obj.is_class:
+            lines = _without_attributes(obj, lines)
         obj.docstring.value = _linked(obj, "\n".join(_tables(_doctests(lines))))
 
     def on_class_members(self, *, cls: Any, **_: object) -> None:  # noqa: ANN401 - as above
@@ -49,6 +52,19 @@ def _linked(scope: Any, text: str) -> str:  # noqa: ANN401 - a griffe object
         return f'<autoref identifier="{target}" optional>`{shown}`</autoref>'
 
     return ROLE.sub(replaced, text)
+
+
+def _without_attributes(cls: Any, lines: list[str]) -> list[str]:  # noqa: ANN401 - a griffe class
+    """Move the section ``Attributes`` to the attributes, which have entries of their own on the page."""
+    if "Attributes:" not in lines:
+        return lines
+    first = lines.index("Attributes:")
+    end = next((at for at in range(first, len(lines)) if not lines[at]), len(lines))
+    for entry in re.split(r"\n    (?=\w)", "\n" + "\n".join(lines[first + 1 : end]))[1:]:
+        name, _, text = entry.partition(": ")
+        attribute = cls.members[name]
+        attribute.docstring = griffe.Docstring(_linked(cls, " ".join(text.split())), parent=attribute)
+    return lines[:first] + lines[end + 1 :]
 
 
 def _doctests(lines: list[str]) -> list[str]:

@@ -10,8 +10,9 @@ from kafkacomp import exceptions
 def _row(cls: type[exceptions.KafkaCompError]) -> str:
     code = "" if cls.error_code is None else str(cls.error_code)
     bases = ", ".join(f"`{base.__name__}`" for base in cls.__bases__)
+    summary = inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0]
     link = f"[`{cls.__name__}`][kafkacomp.exceptions.{cls.__name__}]"
-    return f"| {code} | {link} | {bases} | {inspect.cleandoc(cls.__doc__ or '')} |"
+    return f"| {code} | {link} | {bases} | {summary} |"
 
 
 def page() -> str:

@@ -29,25 +29,35 @@ _MOST_CHARACTERS: Final = 1 << 20
 
 @dataclass(frozen=True)
 class Traffic:
-    """The traffic of a topic."""
+    """The traffic of a topic.
+
+    Attributes:
+        replication_factor: Replicas of each partition.
+        consumers: How many times each record is read by consumers.
+        gb_per_day: GB (10^9 bytes) per day from producers, compressed as today; ``None``: by the records' timestamps.
+        retention_days: Days that records are kept; ``None``: storage is what is on disk.
+    """
 
     replication_factor: float = 1
-    #: How many times each record is read by consumers.
     consumers: float = 1
-    #: GB (10^9 bytes) per day from producers, compressed as today; ``None``: by the records' timestamps.
     gb_per_day: float | None = None
-    #: Days that records are kept; ``None``: storage is what is on disk.
     retention_days: float | None = None
 
 
 @dataclass(frozen=True)
 class Prices:
-    """A price file."""
+    """A price file.
+
+    Attributes:
+        currency: The currency of the prices.
+        date: When the prices were looked up.
+        prices: Prices by the names in the file, without those that it does not have.
+        traffic: The traffic of topics that are not in ``topics``.
+        topics: The traffic of single topics, by name.
+    """
 
     currency: str = ""
-    #: When the prices were looked up.
     date: str | None = None
-    #: Prices by the names in the file, without those that it does not have.
     prices: Mapping[str, float] = field(default_factory=dict)
     traffic: Traffic = Traffic()
     topics: Mapping[str, Traffic] = field(default_factory=dict)

@@ -74,13 +74,21 @@ class Circumstances:
 
 @dataclass
 class Advice:
-    """A recommendation."""
+    """A recommendation.
+
+    Attributes:
+        verdict: ``change``, ``raise the batch size first``, ``raise linger.ms first`` or ``leave it``.
+        headline: One sentence.
+        reasons: The reasons, one sentence each.
+        option: The codec and batch size to change to; None to leave the topic as it is.
+        saving: The share of today's bytes that the option saves, 0 to 1.
+        spread: The uncertainty of the saving.
+        lines: The configuration to set, for producers or for the topic.
+    """
 
     verdict: str
-    #: One sentence.
     headline: str
     reasons: list[str] = field(default_factory=list)
-    #: The codec and batch size to change to; None to leave the topic as it is.
     option: Cell | None = None
     saving: float = 0.0
     spread: Spread | None = None

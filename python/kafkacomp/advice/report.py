@@ -26,7 +26,13 @@ FORMAT: Final = 1
 
 @dataclass
 class TopicReport:
-    """One topic."""
+    """One topic.
+
+    Attributes:
+        figures: The measured figures of the topic.
+        about: The prices, traffic and rate that the recommendation depends on.
+        advice: The recommendation, with its verdict and reasons.
+    """
 
     figures: TopicFigures
     about: Circumstances
@@ -174,16 +180,23 @@ class TopicReport:
 
 @dataclass
 class Report:
-    """All topics."""
+    """All topics.
+
+    Attributes:
+        settings: The settings of the run.
+        prices: The prices, which are empty without a price file.
+        topics: The report of each topic.
+        problems: Messages about what could not be read.
+        empty: Topics without batches.
+        internal: Kafka's internal topics, which were left out.
+        environment: The machine and the versions that measured; only in reports of the command.
+    """
 
     settings: Settings
     prices: Prices
     topics: Sequence[TopicReport]
-    #: Messages about what could not be read.
     problems: list[str]
-    #: Topics without batches.
     empty: list[str]
-    #: Kafka's internal topics, which were left out.
     internal: list[str]
     environment: Mapping[str, object] = field(default_factory=dict)
 

@@ -37,22 +37,26 @@ _LONGEST: Final = 604_800.0
 
 @dataclass(frozen=True)
 class Settings:
-    """The size of the sample, and the codecs and batch sizes to measure."""
+    """The size of the sample, and the codecs and batch sizes to measure.
+
+    Attributes:
+        codecs: The compression types and levels to try.
+        batch_sizes: ``batch.size`` of producers, bytes.
+        sample_bytes: Bytes on disk to read of each topic.
+        seed: The same seed gives the same sample.
+        time_budget: Processor seconds for other batch sizes than today's, for all topics together. They are estimated
+            from the codecs' usual speed, so that the same settings measure the same on every machine. Some windows of
+            each topic are always measured.
+        internal_topics: Whether Kafka's internal topics are included.
+        max_output_size: The most bytes that the records of one batch may decompress to.
+    """
 
     codecs: tuple[Codec, ...] = tuple(parse_codecs(DEFAULT_CODECS))
-    #: ``batch.size`` of producers, bytes.
     batch_sizes: tuple[int, ...] = DEFAULT_BATCH_SIZES
-    #: Bytes on disk to read of each topic.
     sample_bytes: int = DEFAULT_SAMPLE_BYTES
-    #: The same seed gives the same sample.
     seed: int = 0
-    #: Processor seconds for other batch sizes than today's, for all topics together. They are estimated from the
-    #: codecs' usual speed, so that the same settings measure the same on every machine. Some windows of each topic are
-    #: always measured.
     time_budget: float = DEFAULT_TIME_BUDGET
-    #: Whether Kafka's internal topics are included.
     internal_topics: bool = False
-    #: The most bytes that the records of one batch may decompress to.
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
 """Read and write Kafka's logs, and columns of record sets, as Arrow data.
 
 :func:`scan` reads segments as Arrow record batches; :func:`write` writes Arrow columns as segments.
-:func:`filter_rows` chooses rows of a scan.
+:func:`filter_rows` selects rows of a scan by key, value or header.
 :func:`compress_cells`, :func:`decompress_cells` and :func:`parse_cells` convert columns of Arrow data.
 """
 

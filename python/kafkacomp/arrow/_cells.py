@@ -40,29 +40,31 @@ def decompress_cells(
     on_error: OnBadCell = "raise",
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
 ) -> ArrowArray:
-    """Decompress each cell of a binary array as :func:`kafkacomp.decompress` does. A null in any argument makes a null.
+    """Decompress each cell of a binary array, as :func:`kafkacomp.decompress` does.
+
+    If an argument is null in a row, so is the result.
 
     Args:
         data: An Arrow array of binary, large_binary, binary_view or fixed_size_binary, or a dictionary of these:
             anything with ``__arrow_c_array__`` or ``__arrow_c_stream__`` (pyarrow, polars, arro3, ...). The chunks of
             a stream are concatenated.
-        compression_type: A type or its name for all cells, or an array with one for each: names (strings) or ids
-            (integers).
+        compression_type: A :class:`kafkacomp.CompressionType` or its name for all cells, or an array with one for each
+            cell: names (strings) or ids (integers).
         magic: The message format for all cells, or an array of integers. In 0, any LZ4 header checksum is accepted
             (KIP-57).
-        on_error: ``raise`` raises at a cell that is corrupt or too large, or has an unknown type or magic; ``null``
-            makes the cell null.
+        on_error: ``raise`` raises an error at a cell that is corrupt or too large, or has an unknown compression type
+            or magic; ``null`` makes the cell null.
         max_output_size: The most bytes that one cell may decompress to. No memory is allocated beyond it.
 
     Returns:
-        An array of as many rows, which ``pyarrow.array`` and ``polars.Series`` take without a copy: large_binary if
-        ``data`` is large_binary, else binary, which holds up to 2 GiB - 1 in all.
+        An array with as many rows, which ``pyarrow.array`` and ``polars.Series`` import without a copy: large_binary if
+        ``data`` is large_binary, otherwise binary, which holds up to 2 GiB - 1 in all.
 
     Raises:
         DecompressionError, OutputLimitError: with ``row``, from 0, and ``position``, the byte of the cell.
-        ValueError: an unknown type, magic or argument; arrays of different lengths.
-        OverflowError: the result is larger than one array can be.
-        TypeError: an array of the wrong type.
+        ValueError: an argument has an unknown value; or the arrays have different lengths.
+        OverflowError: the result is larger than an array can be.
+        TypeError: an array is of the wrong type.
 
     Example:
         >>> import pyarrow as pa
@@ -88,23 +90,23 @@ def compress_cells(
     magic: int | ArrowColumn = 2,
     on_error: OnBadCell = "raise",
 ) -> ArrowArray:
-    """Compress each cell of a binary or string array as :func:`kafkacomp.compress` does.
+    """Compress each cell of a binary or string array, as :func:`kafkacomp.compress` does.
 
     Args:
         data: As for :func:`decompress_cells`; strings are compressed as UTF-8.
         compression_type: As for :func:`decompress_cells`.
         compression_level: The level for all cells, or an array of integers; ``None``, or a null, is Kafka's default.
         magic: As for :func:`decompress_cells`. For 0, the LZ4 header checksum is computed as before KIP-57.
-        on_error: ``raise`` raises at a cell with an unknown type or magic or a level out of range; ``null`` makes the
-            cell null.
+        on_error: ``raise`` raises an error at a cell with an unknown compression type or magic or a level out of range;
+            ``null`` makes the cell null.
 
     Returns:
         As :func:`decompress_cells`.
 
     Raises:
-        ValueError: an unknown type, magic, level or argument; arrays of different lengths.
-        OverflowError: the result is larger than one array can be.
-        TypeError: an array of the wrong type.
+        ValueError: an argument has an unknown value, a level is out of range, or the arrays have different lengths.
+        OverflowError: the result is larger than an array can be.
+        TypeError: an array is of the wrong type.
 
     Example:
         >>> import pyarrow as pa
@@ -132,7 +134,7 @@ def parse_cells(
     on_error: OnBadCell = "raise",
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
 ) -> ArrowArray:
-    """Read the records of each cell of a binary array: a record set of batches of magic 0, 1 and 2.
+    """Read the records of each cell of a binary array, whose cells are record sets (batches of magic 0, 1 and 2).
 
     A truncated batch at the end of a cell is left out, because Kafka truncates fetch responses at any byte; the first
     batch must be complete. Zero bytes after the last batch, as in a preallocated file, are ignored. A null becomes a
@@ -147,18 +149,19 @@ def parse_cells(
             timestamp out of the unit's range becomes the nearest one in the range.
         include_control: Whether control records are included.
         verify_crc: Whether checksums are verified.
-        on_error: ``raise`` raises at a cell that is corrupt or too large; ``null`` makes the cell null.
+        on_error: ``raise`` raises an error at a cell that is corrupt or too large; ``null`` makes the cell null.
         max_output_size: The most bytes that the records of one cell may decompress to, all batches together.
 
     Returns:
-        An array of ``list<struct>`` with as many rows; see :func:`decompress_cells`.
+        An array of ``list<struct>`` with as many rows, which ``pyarrow.array`` and ``polars.Series`` import without a
+        copy.
 
     Raises:
         CorruptRecordError, InvalidRecordError, OutputLimitError, UnknownServerError: with ``row``, from 0, and
             ``position``, the byte of the cell.
-        ValueError: an unknown column or argument.
-        OverflowError: all cells together have over 683 MiB of keys, values and other fields.
-        TypeError: an array of the wrong type.
+        ValueError: a column is unknown, or an argument has an unknown value.
+        OverflowError: all cells together have more than 683 MiB of keys, values and other fields.
+        TypeError: the array is of the wrong type.
 
     Example:
         >>> import pyarrow as pa

@@ -30,11 +30,11 @@ def filter_rows(
     header: Mapping[str, bytes | str] | None = None,
     limit: int | None = None,
 ) -> FilteredReader:
-    """Choose rows of a scan that satisfy all given conditions.
+    """Select the rows of a scan that satisfy all given conditions.
 
-    The conditions are evaluated by Arrow's compute functions on each batch of rows. To choose by topic, partition,
-    offset or time, use the arguments of :func:`kafkacomp.scan`, which then skips segments and batches without
-    decompressing them.
+    The conditions are evaluated by Arrow's compute functions on each batch of rows. To select by topic,
+    partition, offset or time, use the arguments of :func:`kafkacomp.scan`, which skips other segments and batches
+    without decompressing them.
 
     >>> import kafkacomp as kc
     >>> from kafkacomp.arrow import filter_rows
@@ -44,17 +44,20 @@ def filter_rows(
 
     Args:
         reader: The result of :func:`kafkacomp.scan`, with the columns that the conditions need.
-        key: The key. A string stands for its UTF-8 bytes.
-        key_regex: A regular expression of RE2 that matches a part of the key, byte by byte.
-        value_contains: Bytes that the value contains.
+        key: The key of the rows. A string stands for its UTF-8 bytes.
+        key_regex: A regular expression in RE2's syntax that matches a part of the key, byte by byte.
+        value_contains: Bytes that the value contains. A string stands for its UTF-8 bytes.
         header: Names and values of headers, all of which a row must have. If a row has several headers of a name, one
             of them must have the value.
-        limit: The most rows; the scan stops after them.
+        limit: The most rows to return; the scan stops after them.
+
+    Returns:
+        A reader with the interface of the scan's reader, which yields only these rows.
 
     Raises:
         ValueError: the reader lacks a column that a condition needs; ``limit`` is negative; or the regular expression
             is invalid.
-        TypeError: an argument of another type.
+        TypeError: an argument is of another type.
         ModuleNotFoundError: pyarrow is not installed.
     """
     conditions = Conditions.of(key=key, key_regex=key_regex, value_contains=value_contains, header=header)
@@ -113,12 +116,12 @@ class FilteredReader:
 
     @property
     def error(self) -> KafkaCompError | OSError | None:
-        """The exception that ended the scan."""
+        """The exception that ended the scan, of which an Arrow stream passes on only the text; ``None`` without one."""
         return self._reader.error
 
     @property
     def report(self) -> ScanReport:
-        """The report of the scan, which counts the rows before the conditions."""
+        """The report of the scan, which counts the rows before they are filtered."""
         return self._reader.report
 
 

@@ -14,73 +14,85 @@ MissingReason = Literal["corrupt", "gap", "compacted", "limit", "unreadable", "v
 
 
 class MissingRange(NamedTuple):
-    """Offsets that a log should have and that were not delivered."""
+    """A range of offsets that a log should have and that were not read.
 
-    #: The topic, if known.
+    Attributes:
+        topic: The topic, if known.
+        partition: The partition, if known.
+        first_offset: The first missing offset.
+        last_offset: The last missing offset, inclusive.
+        segment: The segment that should have them.
+        reason: ``corrupt``, ``gap`` (the log has no bytes for them), ``compacted`` (log compaction has removed their
+            records), ``limit`` (a batch exceeds a limit of the caller), ``unreadable`` (EIO), or ``vanished`` (the file
+            was deleted after it was listed).
+    """
+
     topic: str | None
-    #: The partition, if known.
     partition: int | None
-    #: The first missing offset.
     first_offset: int
-    #: The last missing offset, inclusive.
     last_offset: int
-    #: The segment that should have them.
     segment: str
-    #: Why they are missing.
     reason: MissingReason
 
 
 @dataclass(frozen=True)
 class SkippedRange:
-    """Bytes that a scan with ``on_error="skip"`` left out."""
+    """A range of bytes that a scan with ``on_error="skip"`` left out.
 
-    #: The file, as in the column ``segment``.
+    Attributes:
+        file: The file, as in the column ``segment``.
+        position: The byte at which the range begins.
+        length: Its length in bytes; 0 for a file that could not be opened.
+        reason: ``corrupt``, ``limit`` (a batch exceeds a limit of the caller), ``unreadable`` (EIO), or ``vanished``
+            (the file was deleted after it was listed).
+        message: The message of the error that a scan with ``on_error="raise"`` raises.
+        first_offset: The first offset that is missing because of it; ``None`` if the adjacent batches do not determine
+            it.
+        last_offset: The last offset that is missing because of it, inclusive.
+    """
+
     file: str
-    #: The byte at which the range begins.
     position: int
-    #: Its length in bytes; 0 for a file that could not be opened.
     length: int
-    #: Why it was left out.
     reason: SkipReason
-    #: The message of the error that a scan with ``on_error="raise"`` raises.
     message: str
-    #: The first offset that is missing because of it; ``None`` if the adjacent batches do not determine it.
     first_offset: int | None = None
-    #: The last offset that is missing because of it, inclusive.
     last_offset: int | None = None
 
 
 @dataclass(frozen=True)
 class ScanReport:
-    """The counts of a scan so far, which are final when the reader has reached its end.
+    """The counts and findings of a scan so far; they are final when the reader has reached its end.
 
     With ``read_committed``, a skipped range may contain the end of a transaction. Such a transaction counts as open,
     and no records from its first one on are read.
+
+    Attributes:
+        batches: Kafka batches whose records were read.
+        records: Rows returned.
+        bytes_in: Bytes of segments read.
+        bytes_out: Bytes of column data returned.
+        skipped: The ranges that were left out, in file order; also logged when the scan ends.
+        warnings: Anomalies that did not end the scan; also logged to the logger ``kafkacomp``.
+        missing: Offsets that the segments should have and that were not read, in order; adjacent ranges of a
+            segment with the same reason are merged. At most 10,000 ranges.
+        more_missing: The number of ranges beyond those in ``missing``.
+        records_below_log_start: Records within the bounds of the scan that consumers do not see because they are below
+            the log start offset of ``log-start-offset-checkpoint``; ``visible_only`` leaves them out.
+        records_above_high_watermark: Records that consumers do not see because they are at or above the high watermark
+            of ``replication-offset-checkpoint``.
+        clamped_timestamps: The number of timestamps out of the range of ``timestamp_unit``, which were replaced by the
+            nearest one in it.
     """
 
-    #: Kafka batches whose records were read.
     batches: int
-    #: Rows returned.
     records: int
-    #: Bytes of segments read.
     bytes_in: int
-    #: Bytes of column data returned.
     bytes_out: int
-    #: The ranges that were left out, in file order; also logged when the scan ends.
     skipped: tuple[SkippedRange, ...]
-    #: Anomalies that did not end the scan; also logged to the logger ``kafkacomp``.
     warnings: tuple[str, ...]
-    #: Offsets that the segments should have and that were not delivered, in order; adjacent ranges of a segment with
-    #: the same reason are merged. At most 10,000 ranges.
     missing: tuple[MissingRange, ...] = ()
-    #: The number of ranges beyond those in ``missing``.
     more_missing: int = 0
-    #: Records within the bounds of the scan that consumers do not see because they are below the log start offset of
-    #: ``log-start-offset-checkpoint``; ``visible_only`` leaves them out.
     records_below_log_start: int = 0
-    #: Records that consumers do not see because they are at or above the high watermark of
-    #: ``replication-offset-checkpoint``.
     records_above_high_watermark: int = 0
-
-    #: The number of timestamps out of the range of ``timestamp_unit``, which were replaced by the nearest one in it.
     clamped_timestamps: int = 0

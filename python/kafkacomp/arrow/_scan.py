@@ -87,8 +87,9 @@ def scan(
             Default: key, value, topic, partition, offset, timestamp, timestampType, headers.
         topics: Read only these topics: names, or globs such as ``orders-*``.
         partitions: Read only partitions with these numbers.
-        topic: The topic of segments whose folder does not name one; an error if a folder names another one.
-        partition: The partition of segments whose folder does not name one.
+        topic: The topic of segments whose folder is not named ``<topic>-<partition>``; if a folder has another topic in
+            its name, ValueError is raised. To select topics, use ``topics``.
+        partition: The partition of such segments. To select partitions, use ``partitions``.
         start_offset: The first offset, inclusive: for all partitions, or by ``(topic, partition)``. 0 or more.
         end_offset: The end, exclusive: for all partitions, or by ``(topic, partition)``. Not below ``start_offset``.
         start_time: The first timestamp, inclusive: milliseconds since the epoch, or an aware datetime. If a bound is
@@ -99,9 +100,10 @@ def scan(
         on_error: ``raise`` ends the scan at the first error, after the rows before it. ``skip`` continues with the next
             intact batch if batches are corrupt or exceed a limit, if the storage does not return bytes (EIO), or if
             segments were deleted; the report lists the ranges that were left out.
-        visible_only: Leave out records that consumers do not see: those below the log start offset, and from the high
-            watermark on, by the checkpoint files of the log directory. The report counts them in any case.
-        include_control: Whether control records are included.
+        visible_only: Whether records that consumers do not see are left out: those below the log start offset, and from
+            the high watermark on, according to the checkpoint files of the log directory. The report counts them in any
+            case.
+        include_control: Whether control records are rows.
         batch_rows: The most rows of an Arrow batch.
         arrow_batch_bytes: The most bytes of column data of an Arrow batch; one larger record gets a batch of its own.
         threads: Decoding threads; default: one per core that the process may use. The order is the same for any number.
@@ -130,7 +132,7 @@ def scan(
         filesystem: The file system of the paths in ``source``: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
         storage_options: Options with which fsspec opens the file system of URLs in ``source``, ``remote_log_metadata``
             and ``local_log_dir``, such as credentials and an endpoint; not together with ``filesystem``.
-        progress: Called as ``progress(bytes_done, bytes_total)`` after each Arrow batch.
+        progress: A callable, called as ``progress(bytes_done, bytes_total)`` after each Arrow batch.
 
     Returns:
         A reader with ``__arrow_c_stream__``: pass it to ``pyarrow.table``, ``polars.DataFrame``,
@@ -140,8 +142,8 @@ def scan(
 
     Raises:
         FileNotFoundError: a path does not exist, or contains no segments.
-        ValueError, TypeError: an argument is not allowed; an encryption key is missing or wrong; or neither the content
-            nor the name of a segment determines its ``log_format``.
+        ValueError, TypeError: an argument has an unknown value, is out of range or of another type; an encryption key
+            is missing or wrong; or neither the content nor the name of a segment determines its ``log_format``.
         CorruptRecordError, InvalidRecordError, OutputLimitError, OSError: while reading; the message has the file and
             the byte.
 

@@ -28,20 +28,27 @@ _DEFAULT_SEGMENT_BYTES = 1 << 30  # a broker's segment.bytes
 
 @dataclass(frozen=True)
 class WriteReport:
-    """The result of :func:`write`."""
+    """The result of :func:`write`.
 
-    #: The partition's folder; the directory if several partitions may be written.
+    Attributes:
+        path: The folder of the partition; the log directory if several partitions may be written.
+        segments: The number of segments written.
+        batches: The number of batches written.
+        records: The number of records written.
+        bytes_out: The size of the segments in bytes.
+        log_start_offset: The first record's offset, which names the first segment. ``None`` in the sum of several
+            partitions.
+        log_end_offset: One more than the last record's offset. ``None`` in the sum of several partitions.
+        partitions: The report of each partition, if the rows were divided among partitions; otherwise empty.
+    """
+
     path: str
     segments: int
     batches: int
     records: int
-    #: Bytes of the segments.
     bytes_out: int
-    #: The first record's offset, which names the first segment. ``None`` in the sum of several partitions.
     log_start_offset: int | None
-    #: One more than the last record's offset. ``None`` in the sum of several partitions.
     log_end_offset: int | None
-    #: The report of each partition, if the rows were divided among partitions.
     partitions: tuple[WriteReport, ...] = ()
 
 
@@ -59,12 +66,12 @@ def write(
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     segment_bytes: int = _DEFAULT_SEGMENT_BYTES,
 ) -> WriteReport:
-    """Write records to ``target/topic-partition`` as a broker would have, in message format 2.
+    """Write records to ``target/<topic>-<partition>`` as a broker does, in message format 2.
 
     One call can write a whole log directory: each row is written to the topic and partition in its columns, unless the
     arguments ``topic`` and ``partition`` give one for all rows. A row without a partition is written to the one to
-    which a producer would send its key (murmur2), rows without a key round-robin, as in Spark's sink. Rows with offsets
-    must have a partition.
+    which a producer would send its key (murmur2); rows without a key are distributed round-robin, as in Spark's sink.
+    Rows with offsets must have a partition.
 
     The indexes of the segments, producer snapshots, the leader epochs and, with ``topic_id``, ``partition.metadata``
     are written, too: to load the log into a broker that has the topic, stop it, copy the folder, and start it. A

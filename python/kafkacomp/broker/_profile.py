@@ -45,11 +45,11 @@ class TopicSettings(NamedTuple):
 
 
 class BrokerProfile:
-    """A broker of a given version: what it stores for a record set and the topic's settings, or how it refuses it.
+    """A broker of a given version: the bytes that it stores for a record set, or the error with which it refuses it.
 
-    The answers were observed on brokers 0.8.2.2, 0.9.0.1, 0.10.0.1, 0.10.2.2, 0.11.0.3, 1.1.1, 2.8.2 and 3.9.1; those
-    of 4.3 and 4.4 come from the LogValidator of 4.3.1 and 4.4.0. Checks that need more than the record set are not
-    made: transactional ids, the sequences of a producer, a null record set.
+    The answers of 0.8.2.2, 0.9.0.1, 0.10.0.1, 0.10.2.2, 0.11.0.3, 1.1.1, 2.8.2 and 3.9.1 were observed on brokers of
+    these versions; those of 4.3 and 4.4 were taken from the ``LogValidator`` of 4.3.1 and 4.4.0. Checks that need more
+    than the record set are not made: of transactional ids, of a producer's sequence numbers, and of a null record set.
 
     Example:
         >>> from kafkacomp import broker, record
@@ -60,14 +60,14 @@ class BrokerProfile:
         [(40, 'lz4')]
     """
 
-    #: The versions with a profile, each of which is valid up to the next one.
+    #: The versions with a profile; each profile is valid up to the next version in the list.
     NAMES: Final = tuple(_kafkacomp.profile_names())
 
     def __init__(self, version: str) -> None:
-        """Select a version such as "0.10.2", "0.10.2.2" or "4.x", which is 4.4.
+        """Choose the profile of a version such as "0.10.2", "0.10.2.2" or "4.x", which is 4.4.
 
         Raises:
-            ValueError: there is no profile of this version.
+            ValueError: the version has no profile.
             TypeError: the version is not a string.
         """
         given: object = version
@@ -75,7 +75,7 @@ class BrokerProfile:
             raise TypeError(f"version must be a str such as '2.8', not {type(given).__name__}")
         name = _kafkacomp.profile_name(version)
         if name is None:
-            raise ValueError(f"no profile of a broker {version!r}: expected one of {', '.join(self.NAMES)}, 4.x")
+            raise ValueError(f"no profile of broker version {version!r}: expected one of {', '.join(self.NAMES)}, 4.x")
         self._name = name
 
     @property
@@ -103,28 +103,29 @@ class BrokerProfile:
     ) -> bytes:
         """Return the bytes that the broker stores when a producer sends ``records``; they may be empty.
 
-        Settings that this broker does not have are without effect.
+        Settings that a broker of this version does not have are ignored, as by the broker.
 
         Args:
             records: A produce request's record set, bytes-like. It is not changed.
             compression_type: ``compression.type``; 0.8.2 does not have it.
             compacted: Whether ``cleanup.policy`` contains compact.
-            message_format_version: ``message.format.version``, from 0.10.0 to 2.8; ``None`` is the broker's default.
+            message_format_version: ``message.format.version``, from 0.10.0 to 2.8; ``None`` for the broker's default.
             timestamp_type: ``message.timestamp.type``, from 0.10.0 on.
-            timestamp_before_max_ms: ``message.timestamp.before.max.ms``; ``...difference.max.ms`` of older brokers.
+            timestamp_before_max_ms: ``message.timestamp.before.max.ms``; before 3.6
+                ``message.timestamp.difference.max.ms``.
             timestamp_after_max_ms: ``message.timestamp.after.max.ms``, from 3.6 on.
             max_message_size: ``max.message.bytes``.
             max_decompressed_message_bytes: ``max.decompressed.message.bytes``, from 4.4 on: the most bytes that a
                 record of a compressed batch may have, 1 to 2^31 - 9. The default is Kafka's, no limit.
-            offset: The first record's offset.
-            now: The time of the append, ms since the epoch; default: the current time.
-            partition_leader_epoch: The epoch that batches of magic 2 get.
-            produce_version: The version of the produce request; ``None`` leaves out the checks that depend on it.
+            offset: The offset of the first record.
+            now: The time of the append, in milliseconds since the epoch; default: the current time.
+            partition_leader_epoch: The leader epoch that batches of magic 2 get.
+            produce_version: The version of the produce request; ``None``: checks that depend on it are left out.
             max_output_size: The most bytes that one batch may decompress to.
 
         Raises:
-            KafkaCompError: the broker refuses the records; ``error_code`` is its answer, ``None`` if it closes the
-                connection instead.
+            KafkaCompError: the broker refuses the records; ``error_code`` is the code that it answers, or ``None`` if
+                it closes the connection instead.
             ValueError: an argument is not a valid setting.
         """
         timestamp_type = TimestampType(timestamp_type)

@@ -27,20 +27,25 @@ _MAGICS = (0, 1, 2)
 
 
 class AppendOrigin(enum.IntEnum):
-    """The origin of an append (``AppendOrigin``)."""
+    """The origin of an append (``AppendOrigin``).
 
-    #: A follower, which copies the leader's log.
+    Attributes:
+        REPLICATION: A follower, which copies the leader's log.
+        COORDINATOR: The group or transaction coordinator.
+        CLIENT: A producer.
+        RAFT_LEADER: The leader of the metadata quorum.
+    """
+
     REPLICATION = 0
-    #: The group or transaction coordinator.
     COORDINATOR = 1
-    #: A producer.
     CLIENT = 2
-    #: The leader of the metadata quorum.
     RAFT_LEADER = 3
 
 
 class BrokerCompressionType(enum.Enum):
-    """``compression.type`` of a broker or topic (KIP-110); ``uncompressed`` is a producer's ``none``.
+    """``compression.type`` of a broker or topic (KIP-110).
+
+    ``UNCOMPRESSED`` is what a producer calls ``none``; ``PRODUCER`` keeps the compression type of the producer.
 
     Example:
         >>> from kafkacomp import broker
@@ -53,17 +58,20 @@ class BrokerCompressionType(enum.Enum):
     LZ4 = "lz4"
     SNAPPY = "snappy"
     GZIP = "gzip"
-    #: The compression type of the producer.
     PRODUCER = "producer"
 
     @classmethod
     def for_name(cls, name: str) -> BrokerCompressionType:
-        """Find the type with this name in any case; ValueError for other names, including ``none``."""
+        """Find the compression type with this name, in any case.
+
+        Raises:
+            ValueError: the name is unknown; ``none`` exists only for producers.
+        """
         try:
             return cls(name.lower())
         except ValueError:
             known = ", ".join(member.value for member in cls)
-            raise ValueError(f"unknown broker compression type: {name!r} ({known})") from None
+            raise ValueError(f"unknown broker compression type {name!r}: expected one of {known}") from None
 
 
 def target_compression_type(
@@ -118,37 +126,42 @@ def _target(kind: CompressionType | BrokerCompressionType | str) -> CompressionT
 class ValidatorConfig:
     """The settings of a topic and its broker that validation depends on.
 
+    Attributes:
+        source_compression_type: The compression type of the records that were sent, or its name:
+            ``LogAppendInfo.source_compression``.
+        target_compression_type: The compression type to store, or its name; or a topic's ``compression.type``, where
+            ``producer`` keeps the source's.
+        compression_level: The level for recompressing; ``None`` for Kafka's default.
+        compacted: Whether the topic is compacted, so that every record needs a key.
+        to_magic: The topic's message format, 0 to 2.
+        timestamp_type: ``message.timestamp.type``: CREATE_TIME or LOG_APPEND_TIME.
+        timestamp_before_max_ms: ``message.timestamp.before.max.ms``.
+        timestamp_after_max_ms: ``message.timestamp.after.max.ms``.
+        partition_leader_epoch: The epoch that batches of magic 2 get.
+        origin: Who appends the records.
+        inter_broker_protocol_version: ``inter.broker.protocol.version`` of the broker, such as "2.0"; below 2.1 zstd is
+            refused. ``None`` is the newest.
+        max_decompressed_message_bytes: ``max.decompressed.message.bytes`` of Kafka 4.4: the most bytes that a record of
+            a compressed batch may have; a larger one is an :class:`kafkacomp.InvalidRecordError`. The default is
+            Kafka's, no limit.
+        max_output_size: The most bytes that one batch may decompress to.
+
     Raises:
         ValueError: a value is not valid in Kafka's configuration, or the codec does not have the level.
     """
 
-    #: The compression type of the records that were sent, or its name: ``LogAppendInfo.source_compression``.
     source_compression_type: CompressionTypeLike
-    #: The compression type to store, or its name; or a topic's ``compression.type``, where ``producer`` keeps the
-    #: source's.
     target_compression_type: CompressionType | BrokerCompressionType | str
-    #: The level for recompressing; ``None`` for Kafka's default.
     compression_level: int | None = None
-    #: Whether the topic is compacted, so that every record needs a key.
     compacted: bool = False
-    #: The topic's message format, 0 to 2.
     to_magic: int = 2
-    #: ``message.timestamp.type``: CREATE_TIME or LOG_APPEND_TIME.
     timestamp_type: TimestampType = TimestampType.CREATE_TIME
-    #: ``message.timestamp.before.max.ms``.
     timestamp_before_max_ms: int = MAX_LONG
-    #: ``message.timestamp.after.max.ms``.
     timestamp_after_max_ms: int = MAX_LONG
-    #: The epoch that batches of magic 2 get.
     partition_leader_epoch: int = 0
-    #: The origin of the append.
     origin: AppendOrigin = AppendOrigin.CLIENT
-    #: As in the broker's configuration, such as "2.0"; below 2.1 zstd is refused. ``None`` is the newest.
     inter_broker_protocol_version: str | None = None
-    #: ``max.decompressed.message.bytes`` of Kafka 4.4: the most bytes that a record of a compressed batch may have; a
-    #: larger one is an :class:`kafkacomp.InvalidRecordError`. The default is Kafka's, no limit.
     max_decompressed_message_bytes: int = MAX_DECOMPRESSED_MESSAGE_BYTES
-    #: The most bytes that one batch may decompress to.
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
 
     def __post_init__(self) -> None:
@@ -177,29 +190,35 @@ class ValidatorConfig:
 
 
 class RecordValidationStats(NamedTuple):
-    """Counts of the validation and rebuilding of records."""
+    """Counts of a validation (``RecordValidationStats``).
 
-    #: Bytes of uncompressed records that Kafka counts, read and written.
+    Attributes:
+        temporary_memory_bytes: The bytes of uncompressed records that were read or written, as Kafka counts them.
+        num_records_converted: The number of records that were rebuilt, for any reason.
+    """
+
     temporary_memory_bytes: int
-    #: Records that were rebuilt, for any reason.
     num_records_converted: int
 
 
 @dataclass(frozen=True)
 class ValidationResult:
-    """The result for an accepted record set."""
+    """The result of validating a record set that the broker accepts.
 
-    #: The record set that a broker would store.
+    Attributes:
+        validated_records: The record set that a broker would store.
+        max_timestamp_ms: The greatest timestamp, in milliseconds; -1 without one.
+        log_append_time_ms: The time of the append, in milliseconds.
+        next_offset: The offset after the last record.
+        message_size_maybe_changed: Whether the records were rebuilt; otherwise only header bytes differ from the input.
+        record_validation_stats: The bytes that were decompressed, and the number of records that were rebuilt.
+    """
+
     validated_records: bytes
-    #: The greatest timestamp, ms; -1 without one.
     max_timestamp_ms: int
-    #: The time of the append, ms.
     log_append_time_ms: int
-    #: The offset after the last record.
     next_offset: int
-    #: Whether the records were rebuilt; otherwise only header bytes differ from the input.
     message_size_maybe_changed: bool
-    #: Counts.
     record_validation_stats: RecordValidationStats
 
 
@@ -221,7 +240,11 @@ class LogValidator:
     """
 
     def __init__(self, config: ValidatorConfig) -> None:
-        """Make a validator for a topic with the settings ``config``; TypeError for anything else."""
+        """Create a validator for a topic with these settings.
+
+        Raises:
+            TypeError: ``config`` is not a :class:`ValidatorConfig`.
+        """
         if not isinstance(config, ValidatorConfig):
             raise TypeError(f"config must be a ValidatorConfig, not {type(config).__name__}")
         self._config = config
@@ -235,18 +258,19 @@ class LogValidator:
     def validate_messages_and_assign_offsets(
         self, records: Buffer, offset: int = 0, now: int | None = None
     ) -> ValidationResult:
-        """Check ``records`` and assign offsets from ``offset`` on.
+        """Check a record set, and assign offsets to its records from ``offset`` on.
 
-        Checksums of batches are not verified: a broker calls :func:`analyze_and_validate_records` first, which does it.
+        Checksums of batches are not verified here: a broker calls :func:`analyze_and_validate_records` first, which
+        verifies them.
 
         Args:
             records: A produce request's record set, bytes-like. It is not changed.
             offset: The first record's offset.
-            now: The time of the append, ms since the epoch; default: the current time.
+            now: The time of the append, in milliseconds since the epoch; default: the current time.
 
         Raises:
             InvalidRecordError: the batches break a rule, or records do (``record_errors``).
-            InvalidTimestampError: records have times that the topic does not allow (``record_errors``).
+            InvalidTimestampError: records have timestamps that the topic does not allow (``record_errors``).
             UnsupportedForMessageFormatError: transactions or producer ids for a topic of format 0 or 1.
             UnsupportedCompressionTypeError: zstd on brokers below 2.1.
             CorruptRecordError: a wrong size, magic or inner checksum, or records that do not decompress.
@@ -266,21 +290,25 @@ class LogValidator:
 
 @dataclass(frozen=True)
 class LogAppendInfo:
-    """The content of the headers of a record set (``LogAppendInfo``)."""
+    """The content of the headers of a record set (``LogAppendInfo``).
 
-    #: The first batch's base offset; -1 if its header does not have it (magic 0 and 1), and without batches.
+    Attributes:
+        first_offset: The first batch's base offset; -1 if its header does not have it (magic 0 and 1), and without
+            batches.
+        last_offset: The last batch's last offset; -1 without batches.
+        last_offset_of_first_batch: The first batch's last offset; -1 without batches.
+        last_leader_epoch: The last batch's leader epoch; ``None`` if it has none.
+        max_timestamp: The greatest ``max_timestamp`` of a batch, in milliseconds; -1 without timestamps.
+        source_compression: The last compressed batch's codec; NONE without compressed batches.
+        valid_bytes: The bytes of the complete batches, which the broker appends.
+    """
+
     first_offset: int
-    #: The last batch's last offset; -1 without batches.
     last_offset: int
-    #: The first batch's last offset; -1 without batches.
     last_offset_of_first_batch: int
-    #: The last batch's leader epoch; ``None`` if it has none.
     last_leader_epoch: int | None
-    #: The greatest max timestamp of a header, ms; -1 without.
     max_timestamp: int
-    #: The last compressed batch's codec; NONE without compressed batches.
     source_compression: CompressionType
-    #: Bytes of the complete batches, which are to be appended.
     valid_bytes: int
 
     @property
@@ -306,11 +334,11 @@ def analyze_and_validate_records(
 
     Args:
         records: The record set, bytes-like. A truncated batch at its end is left out without an error.
-        origin: Who appends.
-        ignore_record_size: Do not check ``max_message_size``.
-        require_offsets_monotonic: Whether each batch's last offset must be above that of the batch before. A leader,
-            which assigns offsets, does not require it.
-        leader_epoch: The replica's own epoch.
+        origin: Who appends the records.
+        ignore_record_size: Whether batches may be larger than ``max_message_size``.
+        require_offsets_monotonic: Whether the last offset of each batch must be above that of the batch before it. A
+            leader, which assigns offsets, does not require it.
+        leader_epoch: The leader epoch of the replica that appends.
         max_message_size: ``max.message.bytes``.
         max_output_size: The most bytes that one batch may decompress to.
 
@@ -320,7 +348,7 @@ def analyze_and_validate_records(
             another epoch.
         RecordTooLargeError: a batch is larger than ``max_message_size``.
         OffsetsOutOfOrderError: offsets do not increase.
-        UnknownServerError: an unknown codec.
+        UnknownServerError: an unknown compression type.
         ValueError: an argument is out of range.
 
     Example:

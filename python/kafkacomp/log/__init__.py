@@ -1,4 +1,4 @@
-"""Logs of a broker: index files, control records, verification, and rewriting.
+"""Read the files of a broker's log directory; verify, recompress, convert and repair logs.
 
 :class:`kafkacomp.LogDir` is the model of a log directory, and :func:`kafkacomp.scan` reads its records.
 :func:`recompress`, :func:`convert` and :func:`repair` write a new log and do not change the source.

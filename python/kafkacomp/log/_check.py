@@ -38,23 +38,26 @@ def verify_segment(
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     progress: Callable[[int], object] | None = None,
 ) -> SegmentReport:
-    """Check every checksum and every record of a segment, its offsets and leader epochs, and the indexes next to it.
+    """Check every checksum and record of a segment, its offsets and leader epochs, and the index files next to it.
 
     In a log file of Kafka 0.7, every checksum and the messages of all levels are checked; ``batches`` in the report are
     then top-level messages, and offsets are byte positions.
 
     Corruption does not end the check, which resumes at the next intact batch. A batch that is out of place may be a
-    copy of one in another segment of the folder. The others are searched as long as they have no more bytes than the
-    segment, and 1 MiB; :func:`verify_partition` searches all of them.
+    copy of a batch in another segment. To detect this, up to as many bytes of the folder's other segments are read as
+    the segment has, and 1 MiB more; :func:`verify_partition` reads all of them.
 
     Args:
-        source: A segment (indexes of the same name are checked with it), a snapshot of the metadata log, or a record
-            set, whose end may be truncated: a file of any other name, or bytes.
-        next_base_offset: The base offset of the next segment: offsets missing before it are reported, and zeros at the
-            end are corruption. By default, the segment is considered the last one of its partition.
+        source: The path of a segment, whose index files are checked with it; a snapshot of the metadata log; or a
+            record set, that is, bytes or a file of any other name, whose last batch may be truncated.
+        next_base_offset: The base offset of the next segment. If it is given, offsets missing before it are reported,
+            and zeros at the end of the segment are corruption. Default: the segment is the last one of its partition.
         log_format: ``0.7``, ``0.8+`` or ``auto``: see :func:`detect_log_format`.
         max_output_size: The most bytes that one batch's records may decompress to.
         progress: Called regularly as ``progress(bytes_done)``.
+
+    Returns:
+        The findings, the missing offsets, and counts by compression type. Corruption is reported, not raised.
 
     Raises:
         OSError: the file cannot be read.
@@ -125,15 +128,18 @@ def check_segment(
 def verify_partition(source: StrPath, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> PartitionReport:
     """Check all segments of a partition's folder, and that no segment is missing between them.
 
-    Each segment is checked as by :func:`verify_segment`. Segments whose offsets overlap must have the same records.
+    Each segment is checked as :func:`verify_segment` does. Segments whose offsets overlap must have the same records.
 
     Args:
         source: A folder ``<topic>-<partition>``, or the URL of one.
         max_output_size: The most bytes that one batch's records may decompress to.
 
+    Returns:
+        The findings in all segments and their index files, and the missing offsets. Corruption is reported, not raised.
+
     Raises:
         OSError: a file cannot be read.
-        ValueError: the folder is not that of one partition.
+        ValueError: the source has several partitions.
 
     Example:
         >>> import kafkacomp as kc

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 def read_leader_epoch_checkpoint(source: PathOrBytes) -> list[LeaderEpochEntry]:
-    r"""Read a partition's ``leader-epoch-checkpoint``.
+    r"""Read a partition's ``leader-epoch-checkpoint``: the first offset of each leader epoch.
+
+    Args:
+        source: The file or its content.
 
     Raises:
         CorruptRecordError: an unknown version, a malformed line, or a wrong number of entries.
@@ -29,6 +32,9 @@ def read_leader_epoch_checkpoint(source: PathOrBytes) -> list[LeaderEpochEntry]:
 def read_offset_checkpoint(source: PathOrBytes) -> list[OffsetCheckpointEntry]:
     r"""Read an offset checkpoint of a log directory, such as ``recovery-point-offset-checkpoint``.
 
+    Args:
+        source: The file or its content.
+
     Raises:
         CorruptRecordError: an unknown version, a malformed line, or a wrong number of entries.
 
@@ -41,13 +47,17 @@ def read_offset_checkpoint(source: PathOrBytes) -> list[OffsetCheckpointEntry]:
 
 
 def read_partition_metadata(source: PathOrBytes) -> PartitionMetadata:
-    r"""Read ``partition.metadata``.
+    r"""Read ``partition.metadata``, the file with the id of a partition's topic.
+
+    Args:
+        source: The file or its content.
 
     Raises:
         CorruptRecordError: a malformed line, or no topic id.
 
     Example:
-        >>> read_partition_metadata(b"version: 0\ntopic_id: kOn_W5Y1QUyqZJ0xv1nFXg\n").topic_id
+        >>> from kafkacomp import log
+        >>> log.read_partition_metadata(b"version: 0\ntopic_id: kOn_W5Y1QUyqZJ0xv1nFXg\n").topic_id
         'kOn_W5Y1QUyqZJ0xv1nFXg'
     """
     return _kafkacomp.read_partition_metadata(*content_of(source))

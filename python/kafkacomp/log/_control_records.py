@@ -13,8 +13,15 @@ if TYPE_CHECKING:
 def parse_control_record(key: bytes | None, value: bytes | None) -> ControlRecord:
     """Decode the key and value of a record of a control batch.
 
+    Args:
+        key: The key, which contains the type of the control record.
+        value: The value, which follows the schema of the type.
+
+    Returns:
+        The type and the fields of the value. Types that are unknown here are ``UNKNOWN``, without fields.
+
     Raises:
-        InvalidRecordError: they do not follow their type's schema.
+        InvalidRecordError: they do not follow the schema of their type.
 
     Example:
         >>> from kafkacomp import log

@@ -21,7 +21,7 @@ def detect_log_format(source: PathOrBytes, log_format: LogFormat = "auto") -> Lo
     """Detect the log format of a file: ``0.7`` (message sets) or ``0.8+`` (batches).
 
     Args:
-        source: A path or bytes.
+        source: The path of a file, or its content as bytes.
         log_format: ``0.7`` and ``0.8+`` are returned unchanged. ``auto`` chooses the layout in which a checksum is
             correct; if there is none, the log format of the file's suffix (``.kafka``, ``.log``). An empty file is
             ``0.8+``.
@@ -32,7 +32,7 @@ def detect_log_format(source: PathOrBytes, log_format: LogFormat = "auto") -> Lo
 
     Example:
         >>> import kafkacomp as kc
-        >>> detect_log_format(kc.LogDir(example)["orders", 3].segments[0].path)
+        >>> kc.log.detect_log_format(kc.LogDir(example)["orders", 3].segments[0].path)
         '0.8+'
     """
     if isinstance(source, str | os.PathLike):

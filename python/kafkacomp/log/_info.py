@@ -16,77 +16,92 @@ if TYPE_CHECKING:
 
 
 class BatchCounts(NamedTuple):
-    """The batches of one message format and compression type."""
+    """Counts of the batches of one message format and compression type.
 
-    #: The magic ``0``, ``1`` or ``2``; ``0.7`` for message sets.
+    Attributes:
+        message_format: The magic ``0``, ``1`` or ``2``; ``0.7`` for message sets.
+        compression_type: ``none``, ``gzip``, ``snappy``, ``lz4``, ``zstd``; ``unknown(N)`` for an id that Kafka does
+            not have.
+        batches: The number of batches.
+        records: The number of records, without control records.
+        stored_bytes: The size of the batches as stored, with their headers.
+        records_bytes: The size of the records after decompression; ``None`` unless the batches were decompressed,
+            because headers do not have it.
+    """
+
     message_format: str
-    #: ``none``, ``gzip``, ``snappy``, ``lz4``, ``zstd``; ``unknown(N)`` for an id that Kafka does not have.
     compression_type: str
     batches: int
-    #: Records without control records.
     records: int
-    #: Bytes as stored, with headers.
     stored_bytes: int
-    #: Bytes that the records decompress to; ``None`` unless the batches were decompressed: headers do not state it.
     records_bytes: int | None = None
 
     @property
     def ratio(self) -> float | None:
-        """Bytes of the records for each byte stored; ``None`` if the bytes of the records are unknown."""
+        """The size of the records divided by their stored size; ``None`` if the size of the records is unknown."""
         return self.records_bytes / self.stored_bytes if self.records_bytes is not None and self.stored_bytes else None
 
 
 class OpenTransaction(NamedTuple):
-    """A transaction without an end marker."""
+    """A transaction without an end marker.
+
+    Attributes:
+        producer_id: The id of the producer.
+        producer_epoch: Its epoch.
+        first_offset: The offset of its first record.
+        last_offset: The offset of its last record so far.
+        first_timestamp: The timestamp of its first record in milliseconds; ``None`` if it has none.
+        records: The number of its records so far.
+    """
 
     producer_id: int
     producer_epoch: int
-    #: The offset of its first record.
     first_offset: int
-    #: The offset of its last record so far.
     last_offset: int
-    #: The timestamp of its first record in milliseconds; ``None`` if it has none.
     first_timestamp: int | None
-    #: Its records so far.
     records: int
 
 
 @dataclass(frozen=True)
 class SegmentSummary:
-    """A summary of the headers in a segment."""
+    """A summary of the batch headers in a segment.
 
-    #: The segment's length in bytes.
+    Attributes:
+        length: The segment's length in bytes.
+        bytes_read: The number of bytes of the segment that were read.
+        counts: Batches and records by message format and compression type.
+        control_records: The number of control records: markers of transactions, and control records of KRaft.
+        is_exact: Whether the records were counted; otherwise their number is estimated from the offsets.
+        first_offset: The first offset of a batch; ``None`` without batches.
+        last_offset: The last offset of a batch; ``None`` without batches.
+        first_timestamp: The least timestamp in the headers, in milliseconds; ``None`` without timestamps.
+        last_timestamp: The greatest timestamp in the headers, in milliseconds; ``None`` without timestamps.
+        missing: Offsets that no batch has, before the first batch and between batches; at most 10,000 ranges.
+        more_missing: The number of further ranges.
+        is_compacted: Whether compaction has removed records from batches.
+        repeated_batches: The number of batches whose offsets are below those of the batch before them.
+        corrupt_ranges: The number of byte ranges without an intact batch.
+        corrupt_bytes: The size of these ranges in bytes.
+        is_truncated: Whether the last batch is truncated.
+        zero_tail_bytes: The number of zero bytes after the last batch.
+    """
+
     length: int
-    #: The number of bytes that were read of the segment.
     bytes_read: int
     counts: list[BatchCounts]
-    #: Control records: end markers of transactions, and those of KRaft.
     control_records: int
-    #: Whether the records were counted; otherwise they are estimated from the offsets.
     is_exact: bool
-    #: The first offset of a batch; ``None`` without batches.
     first_offset: int | None
-    #: The last one.
     last_offset: int | None
-    #: The least timestamp in the headers, in milliseconds.
     first_timestamp: int | None
-    #: The greatest timestamp, in milliseconds.
     last_timestamp: int | None
-    #: Offsets between the batches, and before the first one, that no batch has.
     missing: list[MissingRange]
-    #: Further ranges.
     more_missing: int
-    #: Whether compaction has removed records from batches.
     is_compacted: bool
-    #: Batches whose offsets are below those of the batch before.
     repeated_batches: int
-    #: The number of byte ranges without an intact batch.
     corrupt_ranges: int
-    #: Their bytes.
     corrupt_bytes: int
-    #: Whether the last batch is truncated.
     is_truncated: bool
-    #: Zero bytes after the last batch.
     zero_tail_bytes: int
 
 
@@ -96,17 +111,20 @@ Summaries: TypeAlias = "tuple[list[SegmentSummary | OSError | ValueError], list[
 
 @dataclass(frozen=True)
 class SegmentInfo:
-    """A segment with its summary."""
+    """A segment with its summary.
 
-    #: The path of the file.
+    Attributes:
+        path: The path of the file.
+        base_offset: The offset in the name of the file.
+        size: The length in bytes when the segment was listed.
+        summary: The summary of the headers; ``None`` if the segment cannot be read.
+        error: The message of the error if the segment cannot be read.
+    """
+
     path: str
-    #: The offset in its name.
     base_offset: int | None
-    #: Length in bytes when it was listed.
     size: int
-    #: The summary of its headers; ``None`` if it cannot be read.
     summary: SegmentSummary | None
-    #: The error that prevents reading it.
     error: str | None = None
 
 
@@ -124,17 +142,17 @@ class _Segments:
 
     @property
     def size(self) -> int:
-        """Bytes of all segments."""
+        """The size of all segments in bytes."""
         return sum(segment.size for each in self._parts for segment in each.segments)
 
     @property
     def bytes_read(self) -> int:
-        """Bytes that were read of the segments, without those for :attr:`PartitionInfo.report`."""
+        """The number of bytes of the segments that were read, without those for :attr:`PartitionInfo.report`."""
         return sum(each.bytes_read for part in self._parts for each in part._summaries)  # noqa: SLF001 - ours
 
     @property
     def control_records(self) -> int:
-        """Control records."""
+        """The number of control records."""
         return sum(each.control_records for part in self._parts for each in part._summaries)  # noqa: SLF001 - ours
 
     @property
@@ -145,7 +163,7 @@ class _Segments:
 
     @property
     def last_timestamp(self) -> int | None:
-        """The greatest timestamp, in milliseconds."""
+        """The greatest timestamp in the headers, in milliseconds; ``None`` without timestamps."""
         found = (each.last_timestamp for part in self._parts for each in part._summaries)  # noqa: SLF001 - ours
         return max((time for time in found if time is not None), default=None)
 
@@ -166,9 +184,10 @@ class _Segments:
 
     @property
     def ratio(self) -> float | None:
-        """Bytes of the records for each byte stored.
+        """The size of the records divided by their stored size.
 
-        ``None`` where batches are compressed and were not decompressed: no header states the size of the records.
+        ``None`` if there are compressed batches that were not decompressed, because headers do not have the size of the
+        records.
         """
         counts = added(counts for part in self._parts for counts in part.counts)
         known = [each.records_bytes for each in counts if each.records_bytes is not None]
@@ -186,51 +205,57 @@ class _Sums(_Segments):
 
     @property
     def records(self) -> int:
-        """Records, without control records."""
+        """The number of records, without control records."""
         return sum(each.records for each in self._parts)
 
     @property
     def is_exact(self) -> bool:
-        """Whether the records were counted; otherwise they are an estimate."""
+        """Whether :attr:`records` was counted; otherwise it is an estimate."""
         return all(each.is_exact for each in self._parts)
 
     @property
     def corrupt_bytes(self) -> int:
-        """Bytes without an intact batch."""
+        """The number of bytes without an intact batch."""
         return sum(each.corrupt_bytes for each in self._parts)
 
 
 @dataclass(frozen=True)
 class PartitionInfo(_Segments):
-    """A summary of a partition."""
+    """A summary of a partition.
+
+    Attributes:
+        topic: The topic.
+        partition: The partition.
+        segments: The segments with their summaries, in offset order.
+        counts: Batches and records by message format and compression type: as the headers declare them, or with
+            ``deep`` those of the intact batches.
+        records: The number of records, without control records.
+        is_exact: Whether ``records`` was counted; otherwise it is an estimate.
+        first_offset: The first offset of a batch; ``None`` without batches.
+        last_offset: The last offset of a batch; ``None`` without batches.
+        missing: Offsets that no segment has, in order; at most 10,000 ranges.
+        more_missing: The number of further ranges.
+        corrupt_bytes: The number of bytes without an intact batch.
+        open_transactions: Transactions without an end marker, ordered by their first offsets.
+        high_watermark: The high watermark in ``replication-offset-checkpoint``: consumers read only lower offsets.
+        log_start_offset: The log start offset in ``log-start-offset-checkpoint``: consumers read no lower offsets.
+        report: The report of the verification; ``None`` without ``deep``.
+    """
 
     topic: str
     partition: int
     segments: tuple[SegmentInfo, ...]
-    #: Batches and records by message format and compression type: those that headers state, or with ``deep`` those that
-    #: are intact.
     counts: tuple[BatchCounts, ...]
-    #: Records, without control records.
     records: int
-    #: Whether the records were counted; otherwise they are an estimate.
     is_exact: bool
-    #: The first offset of a batch; ``None`` without batches.
     first_offset: int | None
-    #: The last one.
     last_offset: int | None
-    #: Offsets that no segment has, in order; at most 10,000 ranges.
     missing: tuple[MissingRange, ...]
-    #: Further ranges.
     more_missing: int
-    #: Bytes without an intact batch.
     corrupt_bytes: int
-    #: Transactions without an end marker, by their first offsets.
     open_transactions: tuple[OpenTransaction, ...]
-    #: The high watermark in ``replication-offset-checkpoint``: consumers read only lower offsets.
     high_watermark: int | None
-    #: The log start offset in ``log-start-offset-checkpoint``: consumers read no lower offsets.
     log_start_offset: int | None
-    #: The report of the verification; ``None`` without ``deep``.
     report: PartitionReport | None = None
 
     @property
@@ -244,7 +269,12 @@ class PartitionInfo(_Segments):
 
 @dataclass(frozen=True)
 class TopicInfo(_Sums):
-    """A summary of a topic."""
+    """A summary of a topic.
+
+    Attributes:
+        topic: The topic.
+        partitions: Its partitions.
+    """
 
     topic: str
     partitions: tuple[PartitionInfo, ...]
@@ -261,7 +291,11 @@ class TopicInfo(_Sums):
 
 @dataclass(frozen=True)
 class LogDirInfo(_Sums):
-    """A summary of a log directory; see :meth:`kafkacomp.LogDir.info`."""
+    """A summary of a log directory; see :meth:`kafkacomp.LogDir.info`.
+
+    Attributes:
+        partitions: The partitions of all topics.
+    """
 
     partitions: tuple[PartitionInfo, ...]
 
@@ -271,7 +305,7 @@ class LogDirInfo(_Sums):
 
     @property
     def topics(self) -> tuple[TopicInfo, ...]:
-        """By topic."""
+        """The summary of each topic, by name."""
         ordered = sorted(self.partitions, key=lambda each: (each.topic, each.partition))
         return tuple(TopicInfo(name, tuple(group)) for name, group in groupby(ordered, key=lambda each: each.topic))
 

@@ -39,8 +39,8 @@ _SHOWN = 10
 class LogDir(Mapping[tuple[str, int], "LogPartition"]):
     """A log directory of a broker: a mapping of ``(topic, partition)`` to :class:`LogPartition`.
 
-    It is listed once, when it is first used; create another one to see files that a broker has added since. Pickling
-    keeps only the arguments.
+    The directory is listed once, at the first use; create another ``LogDir`` to see files that were added since. Only
+    the arguments are pickled.
 
     >>> import kafkacomp as kc
     >>> logs = kc.LogDir(example)
@@ -53,13 +53,13 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
     LogPartition('orders', 3, offsets 0 to 5, 1 segment, 181 bytes)
 
     Args:
-        path: The folder that contains folders ``<topic>-<partition>``, or one of these, or a segment; or a URL of one
-            of these on a file system of pyarrow or fsspec. It and the other arguments are as in :func:`kafkacomp.scan`.
-        filesystem: The file system of the path.
+        path: A folder that contains folders ``<topic>-<partition>``, one of these folders, or a segment; or the URL of
+            one of them on a file system of pyarrow or fsspec. All arguments are those of :func:`kafkacomp.scan`.
+        filesystem: The file system of the path: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
         storage_options: Options with which fsspec opens the file system of a URL.
-        remote_log_metadata: A folder with the partitions of ``__remote_log_metadata``.
-        local_log_dir: The log directory of the partitions' leader.
-        encryption_keys: Private keys by their ids.
+        remote_log_metadata: For tiered storage: a folder with the partitions of ``__remote_log_metadata``.
+        local_log_dir: For tiered storage: the log directory of the partitions' leader.
+        encryption_keys: For tiered storage: private keys by the ids of their key pairs.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
     def select(
         self, topics: Iterable[str] | None = None, partitions: Iterable[int] | None = None
     ) -> list[LogPartition]:
-        """Choose partitions.
+        """Return the partitions of these topics and with these numbers.
 
         Args:
             topics: Names or globs such as ``orders-*``. Default: all topics.
@@ -166,7 +166,7 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
     ) -> LogDirInfo:
         """Summarize the content of the log directory from the headers of its batches.
 
-        Less than 1% of a segment is read if its batches are of magic 2 and have 16 KiB. The number of records in
+        If the batches are of magic 2 and have 16 KiB, less than 1% of a segment is read. The number of records in
         compressed messages of magic 0 and 1 is estimated from their offsets.
 
         >>> import kafkacomp as kc
@@ -179,9 +179,10 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
         Args:
             topics: Names or globs such as ``orders-*``. Default: all topics.
             partitions: Numbers of partitions. Default: all of them.
-            deep: Verify every batch, and count the records that can be read.
-            threads: The number of threads, one for each partition; default: one per core that the process may use.
-            max_output_size: The most bytes that one batch's records may decompress to, with ``deep``.
+            deep: Whether every batch is verified and the readable records are counted, instead of reading headers only.
+            threads: The most partitions that are summarized at the same time; default: one per core that the process
+                may use.
+            max_output_size: With ``deep``: the most bytes that the records of one batch may decompress to.
 
         Raises:
             FileNotFoundError: the path does not exist, or contains no segments.
@@ -229,7 +230,7 @@ class LogPartition:
 
     @property
     def path(self) -> str:
-        """The folder of the segments."""
+        """The folder that contains the segments."""
         return parent_of(self._found.segments[0].name)
 
     @cached_property
@@ -239,18 +240,18 @@ class LogPartition:
 
     @property
     def size(self) -> int:
-        """Bytes of all segments when they were listed."""
+        """The size of all segments in bytes, when they were listed."""
         return sum(each.size for each in self._found.segments)
 
     @property
     def start_offset(self) -> int:
-        """The log start offset in ``log-start-offset-checkpoint``, or the first segment's base offset."""
+        """The log start offset: that of ``log-start-offset-checkpoint``, or the base offset of the first segment."""
         known = (self._found.log_start_offset, self._found.begins, self._found.segments[0].first_offset)
         return max(each or 0 for each in known)
 
     @cached_property
     def end_offset(self) -> int | None:
-        """One more than the last offset; ``None`` if the end of the last segment is corrupt."""
+        """The log end offset: one more than the last offset; ``None`` if the end of the last segment is corrupt."""
         last = self._found.segments[-1]
         end = _kafkacomp.end_offset(last, "auto")
         return end if end is None or last.offsets is None else min(end, last.offsets[1])
@@ -300,7 +301,7 @@ class LogPartition:
         return scan(self, **options)
 
     def verify(self, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> PartitionReport:
-        """Check all segments: see :func:`kafkacomp.log.verify_partition`, which takes the same options."""
+        """Check every batch and record of all segments, as :func:`kafkacomp.log.verify_partition` does."""
         return check_partition(self._found, max_output_size=max_output_size)
 
     def info(self, *, deep: bool = False, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> PartitionInfo:
@@ -353,7 +354,7 @@ class LogSegment:
 
     @property
     def base_offset(self) -> int | None:
-        """The offset in the file's name, in Kafka 0.7 the position of the first byte; ``None`` for other names."""
+        """The offset in the file's name (in Kafka 0.7 the position of its first byte); ``None`` if it has none."""
         return self._found.base_offset
 
     @property
@@ -363,7 +364,7 @@ class LogSegment:
 
     @property
     def size(self) -> int:
-        """Length in bytes when it was listed."""
+        """The length in bytes, when the segment was listed."""
         return self._found.size
 
     @property
@@ -403,10 +404,17 @@ class LogSegment:
         return known if known > _NO_TIMESTAMP else None
 
     def batches(self, *, verify_crc: bool = True, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> BatchStream:
-        """Iterate over the batches with no more than a chunk of the segment in memory.
+        """Iterate over the batches, with no more than a chunk of the segment in memory.
 
-        Records are decompressed when a batch is iterated over. A truncated batch at the end of the last segment ends
-        the iteration without an error.
+        Iterating over a batch decompresses its records. In the last segment of a partition, the iteration ends without
+        an error at a truncated batch.
+
+        Args:
+            verify_crc: Whether checksums are verified.
+            max_output_size: The most bytes that the records of one batch may decompress to.
+
+        Returns:
+            An iterator of :class:`kafkacomp.record.RecordBatch`, also a context manager that closes the file.
 
         Raises:
             ValueError: the segment is of Kafka 0.7, which has messages instead of batches.
@@ -433,7 +441,7 @@ class LogSegment:
         return scan(self, **options)
 
     def verify(self, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> SegmentReport:
-        """Check every batch and the index files: see :func:`kafkacomp.log.verify_segment`."""
+        """Check every batch and the index files, as :func:`kafkacomp.log.verify_segment` does."""
         owner = self._partition.topic, self._partition.partition
         return check_segment(self._found, owner, max_output_size=max_output_size)
 

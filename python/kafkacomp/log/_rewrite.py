@@ -32,69 +32,83 @@ REPORT = "kafkacomp-repair.json"
 
 @dataclass(frozen=True)
 class RewriteReport:
-    """The result of :func:`recompress` and :func:`convert`."""
+    """The result of :func:`recompress` and :func:`convert`.
 
-    #: The number of partitions of the source; each became a folder.
+    Attributes:
+        partitions: The number of partitions of the source; each became a folder.
+        segments: The number of segments written.
+        batches: The number of batches written.
+        bytes_in: The size of the source's segments in bytes.
+        bytes_out: The size of the new segments in bytes.
+        missing: Offsets that the source should have and does not, in order; adjacent ranges are merged. At most 10,000
+            for each partition. In the report of a repair, including the offsets of corrupt batches.
+        more_missing: The number of further ranges.
+        warnings: Missing offsets that compaction does not explain, repeated batches, overlapping files. In the
+            report of a repair also index files of the source that could not be used, and transactions that are open at
+            the end of a log with missing offsets: their end may be among these, and a committed reader stops where they
+            begin.
+    """
+
     partitions: int
     segments: int
     batches: int
-    #: Bytes of the source's segments.
     bytes_in: int
-    #: Bytes of the new segments.
     bytes_out: int
-    #: Offsets that the source should have and does not, in order; adjacent ranges are merged. At most 10,000 of each
-    #: partition. For a repair, including the offsets of corrupt batches.
     missing: tuple[MissingRange, ...]
-    #: Further ranges.
     more_missing: int
-    #: Missing offsets that compaction does not explain, repeated batches, overlapping files. For a repair also index
-    #: files of the source that could not be used, and transactions that are open at the end of a log from which
-    #: something is missing: the missing part may contain their end, and a committed reader stops where they begin.
     warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Repair:
-    """A repair."""
+    """One change that :func:`repair` made: a range of bytes in a segment, and what became of it.
 
-    #: The segment of the source.
+    Attributes:
+        file: The path of the segment in the source.
+        position: The byte of the segment at which the range begins.
+        length: The length of the range in bytes.
+        action: ``fixed`` (an LZ4 header checksum), ``restored`` (a header field), ``reordered`` (a batch in the place
+            of another), ``quarantined``, ``dropped``, ``repeat dropped`` or ``truncated``.
+        first_offset: The first offset that is missing because of it; ``None`` if no offset is missing, or if the
+            adjacent batches do not determine it.
+        last_offset: The last offset that is missing because of it, inclusive.
+        reason: The fault that was repaired.
+        quarantined_at: The position of the range in the folder's ``kafkacomp-quarantine.bin``; ``None`` if the file
+            does not have it.
+    """
+
     file: str
-    #: The position of the first byte of the range.
     position: int
-    #: Its length in bytes.
     length: int
-    #: ``fixed`` (an LZ4 header checksum), ``restored`` (a header field), ``reordered`` (a batch in the place of
-    #: another), ``quarantined``, ``dropped``, ``repeat dropped`` or ``truncated``.
     action: str
-    #: The first offset that is missing because of it; ``None`` if no offset is missing, or if the adjacent batches do
-    #: not determine it.
     first_offset: int | None
-    #: The last offset that is missing because of it, inclusive.
     last_offset: int | None
-    #: The fault that was repaired.
     reason: str
-    #: The position of the range in the folder's ``kafkacomp-quarantine.bin``; ``None`` if the file does not have it.
     quarantined_at: int | None
 
 
 @dataclass(frozen=True)
 class RepairReport(RewriteReport):
-    """The result of :func:`repair`."""
+    """The result of :func:`repair`.
 
-    #: The repairs in file order, the first 10,000 of each partition.
+    Attributes:
+        repairs: The repairs in file order, the first 10,000 of each partition.
+        more_repairs: The number of further repairs.
+        fixed_batches: The number of batches whose LZ4 header checksum was corrected.
+        restored_batches: The number of batches whose offset field or leader epoch was restored.
+        repeated_batches: The number of batches that the source has twice; they were written once.
+        corrupt_ranges: The number of corrupt ranges, which the new log does not contain.
+        corrupt_bytes: The size of these ranges in bytes.
+        zero_tail_bytes: The number of zero bytes at the ends of the source's segments.
+    """
+
     repairs: tuple[Repair, ...]
-    #: The number of further repairs.
     more_repairs: int
-    #: Batches whose LZ4 header checksum was corrected.
     fixed_batches: int
-    #: Batches whose offset field or leader epoch was restored.
     restored_batches: int
-    #: Batches that the source has twice and that were written once.
     repeated_batches: int
-    #: Corrupt ranges, which the new log does not contain.
     corrupt_ranges: int
     corrupt_bytes: int
-    #: Zero bytes after last batches.
     zero_tail_bytes: int
 
     @property
@@ -129,8 +143,8 @@ def recompress(
     Offsets, timestamps, producer ids, epochs, sequences, transactions, control batches and the division into batches
     are kept; indexes and producer snapshots are rebuilt; the topic id and the leader epochs are copied. Control batches
     are never compressed. Offsets that several files have are written once, repeated batches are left out, and gaps are
-    kept and reported. In formats 0 and 1, uncompressed messages are wrapped one by one unless ``merge`` is given, and
-    wrappers become plain messages if the new compression type is ``none``.
+    kept and reported. In message formats 0 and 1, each uncompressed message gets a wrapper of its own unless ``merge``
+    is given, and wrappers become uncompressed messages if the new compression type is ``none``.
 
     Args:
         source: A segment, a partition's folder, a folder of such folders, or a URL of one of these. It is not changed.
@@ -139,11 +153,11 @@ def recompress(
             appears complete or not at all.
         compression_type: A :class:`kafkacomp.CompressionType` or its name.
         compression_level: The compression type's level (KIP-390); ``None`` is Kafka's default.
-        merge: Join consecutive batches of one producer, transaction and leader epoch.
+        merge: Whether consecutive batches of one producer, transaction and leader epoch are joined.
         batch_bytes: With ``merge``: the bytes of records, before compression, at which a batch is closed.
-        segment_bytes: The most bytes of a segment. By default segments begin at the same offsets as in the source, and
-            only those that would have more than 1 GiB are divided.
-        threads: Compressing threads; default: one per core. Merging uses one.
+        segment_bytes: The most bytes of a segment. Default: segments begin at the same offsets as in the source, and
+            only those that would be larger than 1 GiB are divided.
+        threads: Compressing threads; default: one per core that the process may use. Merging uses one.
         max_output_size: The most bytes that one batch's records may decompress to.
         filesystem: The file system of ``source``: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
         storage_options: Options with which fsspec opens the file system of a URL, such as credentials and an endpoint;
@@ -156,7 +170,7 @@ def recompress(
         FileExistsError: ``target`` exists.
         CorruptRecordError: the source is corrupt (see :func:`repair`), or two of its files have different records at an
             offset.
-        UnsupportedCompressionTypeError: zstd for formats 0 or 1 (code 76).
+        UnsupportedCompressionTypeError: zstd for batches of message format 0 or 1 (code 76).
         OffsetsOutOfOrderError: offsets decrease.
         ValueError: an argument is out of range; the target is a URL or inside the source; the log is of Kafka 0.7,
             whose offsets are byte positions (see :func:`convert`).
@@ -210,13 +224,13 @@ def convert(
     Args:
         source: As for :func:`recompress`.
         target: As for :func:`recompress`.
-        to_magic: The newest message format in the result: 0, 1 or 2.
-        upgrade: Also convert batches of older formats to ``to_magic``; otherwise they are copied.
+        to_magic: The newest message format in the result: 0 (Kafka 0.8 and 0.9), 1 (0.10) or 2 (0.11 and later).
+        upgrade: Whether batches of older formats are converted to ``to_magic``, too; otherwise they are copied.
         log_format: ``0.7``, ``0.8+`` or ``auto``: see :func:`detect_log_format`.
-        first_offset: For logs of 0.7: the first message's offset in each partition; 0 by default.
+        first_offset: For logs of 0.7: the offset of the first message in each partition; default: 0.
         offset_map: For logs of 0.7: a ``.parquet`` or ``.csv`` file to write, with the columns ``topic``,
-            ``partition``, ``position`` and ``offset``: for each position that a consumer may have committed, the offset
-            of the first message from there on. The start of a compressed message maps to the first message in it.
+            ``partition``, ``position`` and ``offset``: for each position that a consumer may have committed, the new
+            offset of the first message at or after it. The position of a compressed message maps to its first message.
         batch_bytes: The most bytes of a batch that is made of uncompressed messages.
         segment_bytes: As in :func:`recompress`.
         max_output_size: As in :func:`recompress`.
@@ -296,18 +310,18 @@ def repair(
 ) -> RepairReport:
     """Rewrite the intact part of a log, as folders that a broker can read.
 
-    Batches of formats 1 and 2 in which only the LZ4 header checksum is wrong are fixed (KIP-57's one-time patch).
-    Offset fields and leader epochs, which no checksum covers, are restored if the adjacent batches determine them.
-    Batches that are corrupt, truncated, repeated or out of place are left out. Offsets that several files have are
-    written once. Indexes and producer snapshots are rebuilt.
+    Batches of message formats 1 and 2 in which only the LZ4 header checksum is wrong are fixed (KIP-57's one-time
+    patch). Offset fields and leader epochs, which no checksum covers, are restored if the adjacent batches determine
+    them. Batches that are corrupt, truncated, repeated or out of place are left out. Offsets that several files have
+    are written once. Indexes and producer snapshots are rebuilt.
 
-    If something was repaired, the partition's folder has the report in ``kafkacomp-repair.json`` and the corrupt bytes
-    in ``kafkacomp-quarantine.bin``.
+    If something was repaired, the new folder of the partition contains the repairs in ``kafkacomp-repair.json`` and the
+    corrupt bytes in ``kafkacomp-quarantine.bin``; brokers ignore both files.
 
     Args:
         source: As for :func:`recompress`.
         target: As for :func:`recompress`.
-        quarantine: Whether to keep the corrupt bytes.
+        quarantine: Whether corrupt bytes are kept, in ``kafkacomp-quarantine.bin``.
         segment_bytes: As in :func:`recompress`.
         max_output_size: As in :func:`recompress`.
         filesystem: As in :func:`recompress`.
@@ -318,7 +332,7 @@ def repair(
     Raises:
         FileExistsError: ``target`` exists.
         CorruptRecordError: two files of a partition have different records at an offset.
-        OutputLimitError: a batch's records take more than ``max_output_size`` bytes.
+        OutputLimitError: the records of a batch decompress to more than ``max_output_size`` bytes.
         UnknownServerError: a batch has a compression type that Kafka does not have.
         MemoryError: memory is exhausted; batches are never left out for this reason.
         ValueError: an argument is out of range, or the log is of Kafka 0.7, as in :func:`recompress`.

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 def read_offset_index(source: PathOrBytes, base_offset: int | None = None) -> list[OffsetPosition]:
-    """Read an ``.index``; zeros at the end of a preallocated file are left out.
+    """Read an offset index (``.index``): the positions of batches by offset.
+
+    Zeros at the end of a preallocated file are left out.
 
     Args:
         source: The file or its content.
@@ -41,7 +43,9 @@ def read_offset_index(source: PathOrBytes, base_offset: int | None = None) -> li
 
 
 def read_time_index(source: PathOrBytes, base_offset: int | None = None) -> list[TimestampOffset]:
-    """Read a ``.timeindex``; zeros at the end of a preallocated file are left out.
+    """Read a time index (``.timeindex``): the offsets of records by timestamp.
+
+    Zeros at the end of a preallocated file are left out.
 
     Args:
         source: The file or its content.
@@ -61,7 +65,9 @@ def read_time_index(source: PathOrBytes, base_offset: int | None = None) -> list
 
 
 def read_transaction_index(source: PathOrBytes, base_offset: int | None = None) -> list[AbortedTxn]:
-    """Read a ``.txnindex``; an incomplete last entry is left out, as Kafka does.
+    """Read a transaction index (``.txnindex``): the aborted transactions of a segment.
+
+    An incomplete last entry is left out, as in Kafka.
 
     Args:
         source: The file or its content.
@@ -82,7 +88,10 @@ def read_transaction_index(source: PathOrBytes, base_offset: int | None = None) 
 
 
 def read_producer_snapshot(source: PathOrBytes) -> list[ProducerEntry]:
-    """Read a producer ``.snapshot``.
+    """Read a producer snapshot (``.snapshot``): the sequence numbers and open transactions of producers.
+
+    Args:
+        source: The file or its content.
 
     Raises:
         CorruptRecordError: an unknown version, a wrong checksum, or a wrong length.

@@ -19,32 +19,41 @@ if TYPE_CHECKING:
 
 
 class CodecCounts(NamedTuple):
-    """The intact batches of one compression type."""
+    """Counts of the intact batches of one compression type.
+
+    Attributes:
+        batches: The number of batches.
+        records: The number of records in them.
+        stored_bytes: The size of the batches as stored, with their headers.
+        records_bytes: The size of the records after decompression.
+    """
 
     batches: int
     records: int
-    #: Bytes as stored, with headers.
     stored_bytes: int
-    #: Bytes that the records decompress to, or the stored bytes of uncompressed records.
     records_bytes: int
 
 
 class Finding(NamedTuple):
-    """An error or warning about a segment or an index next to it."""
+    """An error or warning about a segment or an index next to it.
 
-    #: log, index, timeindex or txnindex; in the report of a partition the file's path.
+    Attributes:
+        file: ``log``, ``index``, ``timeindex`` or ``txnindex``; in the report of a partition the path of the file.
+        position: The byte of the file.
+        is_error: Whether it is an error; anomalies that Kafka accepts are warnings.
+        message: The error or warning in words.
+        first_offset: The first offset that is missing because of it; ``None`` if the adjacent batches do not determine
+            it.
+        last_offset: The last offset that is missing because of it, inclusive.
+        is_gap: Whether these offsets are missing although nothing is corrupt.
+    """
+
     file: str
-    #: The byte of that file.
     position: int
-    #: Whether it is an error; anomalies that Kafka accepts are warnings.
     is_error: bool
-    #: What it is.
     message: str
-    #: The first offset that is missing because of it; ``None`` if the adjacent batches do not determine it.
     first_offset: int | None = None
-    #: The last offset that is missing because of it, inclusive.
     last_offset: int | None = None
-    #: Whether these offsets are missing although nothing is corrupt.
     is_gap: bool = False
 
 
@@ -78,45 +87,52 @@ class SegmentToVerify:
 
 @dataclass(frozen=True)
 class SegmentReport:
-    """The result of :func:`kafkacomp.log.verify_segment`."""
+    """The result of :func:`kafkacomp.log.verify_segment`.
 
-    #: Counts by the name of the compression type.
+    Attributes:
+        by_compression_type: Counts by the name of the compression type.
+        length: The segment's length in bytes.
+        corrupt_batches: The number of corrupt batches; a range without a recognizable batch counts as one.
+        repeated_batches: The number of repeated batches.
+        unreadable_bytes: The number of bytes in batches with a wrong checksum, and of those without a recognizable
+            batch.
+        zero_tail_bytes: The number of zero bytes after the last batch, as in a preallocated file.
+        first_offset: The first offset of an intact batch; ``None`` without intact batches.
+        last_offset: The last offset of an intact batch; ``None`` without intact batches.
+        first_timestamp: The least timestamp in the headers of intact batches, in milliseconds; ``None`` without
+            timestamps.
+        last_timestamp: The greatest timestamp in the headers of intact batches, in milliseconds; ``None`` without
+            timestamps.
+        missing: Offsets that the segment should have and does not, in order; adjacent ranges are merged. At most
+            10,000 ranges.
+        more_missing: The number of further ranges.
+        is_compacted: Whether compaction has removed records from batches, which explains gaps.
+        first_leader_epoch: The leader epoch of the first batch that has one.
+        last_leader_epoch: The leader epoch of the last batch that has one.
+        findings: The findings, ordered by file and position; the first 10,000.
+        more_findings: The number of further findings.
+        errors: The number of errors among all findings.
+        warnings: The number of warnings among all findings.
+    """
+
     by_compression_type: dict[str, CodecCounts]
-    #: The segment's length in bytes.
     length: int
-    #: Corrupt batches; a range without a recognizable batch counts as one.
     corrupt_batches: int
-    #: Repeated batches.
     repeated_batches: int
-    #: Bytes of batches whose checksum is wrong, and bytes without a recognizable batch.
     unreadable_bytes: int
-    #: Zero bytes after the last batch; in the last segment, a preallocated file.
     zero_tail_bytes: int
-    #: The first offset of an intact batch.
     first_offset: int | None
-    #: The last one.
     last_offset: int | None
-    #: The least timestamp in the headers of intact batches, in milliseconds; ``None`` without timestamps.
     first_timestamp: int | None
-    #: The greatest timestamp of intact batches, in milliseconds.
     last_timestamp: int | None
-    #: Offsets that the segment should have and does not, in order; adjacent ranges are merged. At most 10,000.
     missing: tuple[MissingRange, ...]
-    #: Further ranges.
     more_missing: int
-    #: Whether compaction has removed records from batches, which explains gaps.
     is_compacted: bool
-    #: The leader epoch of the first batch that has one.
     first_leader_epoch: int | None
-    #: The leader epoch of the last batch that has one.
     last_leader_epoch: int | None
-    #: Findings by file and position, the first 10,000.
     findings: tuple[Finding, ...]
-    #: The number of further findings.
     more_findings: int
-    #: Errors among all findings.
     errors: int
-    #: Warnings among all findings.
     warnings: int
 
     @property
@@ -127,17 +143,23 @@ class SegmentReport:
 
 @dataclass(frozen=True)
 class PartitionReport:
-    """The result of :func:`kafkacomp.log.verify_partition`."""
+    """The result of :func:`kafkacomp.log.verify_partition`.
+
+    Attributes:
+        topic: The topic; ``None`` if the folder is not named ``<topic>-<partition>``.
+        partition: The partition; ``None`` as for ``topic``.
+        segments: The report of each segment, by its path.
+        findings: The findings in all files of the log, in the order of the segments.
+        missing: Offsets that no segment has, in order; adjacent ranges are merged. At most 10,000
+            ranges.
+        more_missing: The number of further ranges.
+    """
 
     topic: str | None
     partition: int | None
-    #: The segments' reports by their path.
     segments: dict[str, SegmentReport]
-    #: The findings in all files of the log, in the order of the segments.
     findings: tuple[Finding, ...]
-    #: Offsets that no segment has, in order; adjacent ranges are merged. At most 10,000.
     missing: tuple[MissingRange, ...]
-    #: Further ranges.
     more_missing: int
 
     @property

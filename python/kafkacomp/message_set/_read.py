@@ -19,54 +19,64 @@ _FIRST_OFFSETS = (0, 2**62 - 1)
 
 
 class MessageAndOffset(NamedTuple):
-    """A message, and the offset to fetch from next, which is what a consumer commits."""
+    """A message, and the offset to fetch from next, which is what a consumer commits.
 
-    #: The message.
+    Attributes:
+        message: The message.
+        offset: The position after the message's entry. For messages inside a compressed message, except the last one:
+            the position of the compressed message.
+    """
+
     message: Message
-    #: The position after the message's entry; for messages in a compressed message, except the last, its start.
     offset: int
 
 
 class MappedPosition(NamedTuple):
-    """A position in a log of Kafka 0.7 that a consumer may have committed, and the offset to commit instead."""
+    """A position in a log of Kafka 0.7 that a consumer may have committed, and the offset to commit instead.
 
-    #: The byte position.
+    Attributes:
+        position: The byte position.
+        offset: The new offset of the first message at or after this position.
+    """
+
     position: int
-    #: The offset of the first message from there on.
     offset: int
 
 
 class Converted(NamedTuple):
-    """A message set in a later format."""
+    """A message set that was converted to a later format.
 
-    #: The batches end to end.
+    Attributes:
+        data: The batches end to end.
+        offset_map: The starts of top-level messages and the end of the set, with the offsets that replace them.
+    """
+
     data: bytes
-    #: The starts of top-level messages and the end of the set, with the offsets that replace them.
     offset_map: list[MappedPosition]
 
 
 def read_messages(
     data: Buffer, *, initial_offset: int = 0, deep: bool = True, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
 ) -> MessageReader:
-    """Iterate over the messages of a set of Kafka 0.7, as its own iterators do.
+    """Iterate over the messages of a message set of Kafka 0.7, as its own iterators do.
 
     Args:
         data: Bytes-like: a log file's content, or the set in a fetch response or a produce request. ``bytes`` are
             read in place, anything else is copied once.
         initial_offset: The offset of the first byte: the number in the log file's name, or the requested offset.
-        deep: Read the messages inside compressed messages, at any depth up to 64 levels. Otherwise compressed messages
-            are returned without decompressing them.
+        deep: Whether the messages inside compressed messages are read, at any depth up to 64 levels. Otherwise
+            compressed messages are returned without being decompressed.
         max_output_size: The most bytes that one top-level message may decompress to, all levels together.
 
     Returns:
-        An iterator of :class:`MessageAndOffset`. A truncated entry at the end of ``data`` ends it without an error
-        if another one precedes it, as do fewer than four bytes.
+        An iterator of :class:`MessageAndOffset`. It ends without an error at a truncated entry at the end of ``data``
+        if another entry precedes it, and if fewer than four bytes are left.
 
     Raises:
-        MessageSetError: while iterating, if Kafka's iterator would throw. ``kind`` names the fault, ``position`` is the
-            first byte of the top-level message. All valid messages before it are returned first, including the one in
-            the same compressed message that Kafka's look-ahead loses. The iteration then ends.
-        OutputLimitError: while iterating, when a compressed message takes more than ``max_output_size`` bytes.
+        MessageSetError: while iterating, where Kafka's iterator throws. ``kind`` names the fault, ``position`` is the
+            first byte of the top-level message. All valid messages before it are returned first, including the last one
+            before it in the same compressed message, which Kafka's look-ahead loses. The iteration then ends.
+        OutputLimitError: while iterating, if a compressed message decompresses to more than ``max_output_size`` bytes.
         ValueError: ``initial_offset`` or ``max_output_size`` is out of range.
 
     Example:
@@ -81,7 +91,7 @@ def read_messages(
 
 
 def valid_bytes(data: Buffer, initial_offset: int = 0) -> int:
-    """Count the bytes of the complete top-level messages at the beginning: Kafka's ``validBytes``.
+    """Count the bytes of the complete top-level messages at the beginning of a set (Kafka's ``validBytes``).
 
     Args:
         data: Bytes-like, as in :func:`read_messages`.
@@ -113,15 +123,16 @@ def convert(
 ) -> Converted:
     """Convert a message set to a later format, as :func:`kafkacomp.log.convert` does for a log.
 
-    Messages get consecutive offsets, no key and no timestamp. A compressed message becomes one batch with its codec,
-    at any depth of nesting; plain messages are joined to batches of at most ``batch_bytes``.
+    Messages get consecutive offsets, no key and no timestamp. A compressed message becomes one batch with its
+    compression type, at any depth of nesting; uncompressed messages are joined to batches of at most ``batch_bytes``.
 
     Args:
         data: As for :func:`read_messages`. An entry that the end truncates is left out if another one precedes it.
         to_magic: The message format of the result: 0, 1 or 2, as in :mod:`kafkacomp.record`.
         initial_offset: The position of the first byte, as in :func:`read_messages`.
         first_offset: The first message's offset in the new format, 0 to 2^62 - 1.
-        batch_bytes: The most bytes of a batch made of plain messages; a larger message gets its own batch.
+        batch_bytes: The most bytes of a batch that is made of uncompressed messages; a larger message gets its own
+            batch.
         max_output_size: The most bytes that one top-level message may decompress to, all levels together.
 
     Raises:

@@ -35,11 +35,13 @@ def write_messages(
     *,
     compression_level: int | None = None,
 ) -> bytes:
-    """Build a message set as Kafka 0.7 does: of magic 1 and, with a codec, with all messages in one compressed message.
+    """Build a message set of magic 1, as Kafka 0.7 does.
+
+    With a codec, all messages are in one compressed message.
 
     Args:
-        messages: Payloads (bytes-like), each of which becomes a message, and messages that were read, which are not
-            changed. Compressed messages among these become nested, as with MirrorMaker.
+        messages: Payloads (bytes-like), each of which becomes a message; and messages that were read, which are copied
+            unchanged. Compressed messages among these become nested, as with MirrorMaker.
         compression_type: ``none``, ``gzip`` or ``snappy``, or the :class:`kafkacomp.CompressionType`.
         compression_level: gzip's level, -1 or 1 to 9.
 
@@ -60,12 +62,13 @@ def write_messages(
 
 
 def verify_message_size(data: Buffer, max_message_size: int = _MAX_MESSAGE_SIZE) -> None:
-    """Refuse a set with too large a message, as producers and, from 0.7.2 on, brokers do (``max.message.size``).
+    """Check that no message of a set is too large, as producers and, from 0.7.2 on, brokers do (``max.message.size``).
 
     The size is that of the payload of top-level messages, which for a wrapper are compressed bytes.
 
     Raises:
-        MessageSetError: of the kind ``message_too_large``, or as raised by :func:`read_messages` without ``deep``.
+        MessageSetError: a message is too large (``kind`` is ``message_too_large``), or the set is corrupt, as in
+            :func:`read_messages` without ``deep``.
 
     Example:
         >>> from kafkacomp import message_set
@@ -85,6 +88,10 @@ def verify_message_size(data: Buffer, max_message_size: int = _MAX_MESSAGE_SIZE)
 class ProducerCompression:
     """The settings ``compression.codec`` and ``compressed.topics`` of a producer of Kafka 0.7.
 
+    Attributes:
+        codec: The compression type of ``compression.codec``.
+        compressed_topics: The topics in ``compressed.topics``; empty means every topic. The sync producer ignores it.
+
     Example:
         >>> from kafkacomp import message_set
         >>> properties = {"compression.codec": "1", "compressed.topics": "orders"}
@@ -93,9 +100,7 @@ class ProducerCompression:
         ['gzip', 'none']
     """
 
-    #: ``compression.codec``.
     codec: CompressionType = CompressionType.NONE
-    #: ``compressed.topics``; empty means every topic. The sync producer ignores it.
     compressed_topics: tuple[str, ...] = ()
 
     @classmethod
@@ -141,14 +146,14 @@ def write_log(
     log_file_size: int = _LOG_FILE_SIZE,
     max_message_size: int = _MAX_MESSAGE_SIZE,
 ) -> list[str]:
-    """Append sets to a new partition ``target/topic-partition`` as a broker of 0.7.2 does.
+    """Write message sets to a new partition ``target/<topic>-<partition>``, as a broker of 0.7.2 does.
 
     A set is appended unchanged, except for a truncated message at its end. A new file begins before a set if the last
     one is larger than ``log_file_size``; a file is named by the position at which it begins. The folder appears
     complete or not at all.
 
     Args:
-        sets: Message sets, each from one produce request.
+        sets: Message sets, each the content of one produce request.
         target: A local folder, created if it does not exist.
         topic: The topic's name.
         partition: The partition's number.

@@ -42,11 +42,15 @@ _A_TASK: Final = 4
 
 
 class Advised(NamedTuple):
-    """The result of :func:`advise`."""
+    """The result of :func:`advise`.
 
-    #: A row for each topic, codec and batch size; ``stored`` is true in the row of the batches as they are stored.
+    Attributes:
+        options: A row for each topic, codec and batch size; ``stored`` is true in the row of the batches as they are
+            stored.
+        report: The report that the command prints; it has ``to_dict()`` and ``to_html()``.
+    """
+
     options: DataFrame
-    #: The report that the command prints; it has ``to_dict()`` and ``to_html()``.
     report: Report
 
 

@@ -58,19 +58,22 @@ _FOLDER_TYPES: Final = (BooleanType, ByteType, IntegerType, LongType, ShortType,
 
 
 class Exported(NamedTuple):
-    """The result of :func:`export`: what it wrote and what it left out."""
+    """The result of :func:`export`: what it wrote and what it left out.
 
-    #: The number of new files in the target.
+    Attributes:
+        files: The number of new files in the target.
+        bytes: Their size in bytes.
+        rows: Their rows; with ``mode="PERMISSIVE"`` including the rows for corrupt ranges.
+        skipped: Corrupt ranges of bytes that were left out; empty with the mode ``FAILFAST``, which raises instead.
+        missing: Ranges of offsets that the segments should have and that were not exported.
+        more_missing: The number of further ranges that the reports of tasks do not list.
+    """
+
     files: int
-    #: Their size in bytes.
     bytes: int
-    #: Their rows; with ``mode="PERMISSIVE"`` including the rows for corrupt ranges.
     rows: int
-    #: Corrupt ranges of bytes that were left out; empty with the mode ``FAILFAST``, which raises instead.
     skipped: tuple[SkippedRange, ...]
-    #: Ranges of offsets that the segments should have and that were not exported.
     missing: tuple[MissingRange, ...]
-    #: The number of further ranges that the reports of tasks do not list.
     more_missing: int
 
 
