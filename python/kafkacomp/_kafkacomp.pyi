@@ -376,12 +376,12 @@ class RecordBatchBuilder:
         headers: Headers | None = None,
         offset: int | None = None,
     ) -> None:
-        """Append a record at the offset that follows the last one, or at ``offset``.
+        """Append a record at the next offset, or at ``offset``; ``timestamp`` is in milliseconds, -1 without one.
 
-        Raises ValueError for an offset that does not increase or is more than 2^31 - 1 above the base offset, for a
-        negative timestamp other than -1, for headers before magic 2, for a control batch, and after the batch was
-        built; TypeError if the value or key is not bytes or a header key is not a string; ``RecordTooLargeError`` if
-        the record or the batch would exceed 2^31 - 1 bytes. The builder does not change in these cases.
+        Raises ``ValueError`` for an offset that does not increase or is more than 2^31 - 1 above the base offset, for
+        a negative timestamp other than -1, for headers before magic 2, for a control batch, and after the batch was
+        built; ``TypeError`` if the value or key is not bytes-like; ``RecordTooLargeError`` if the record or the batch
+        would be larger than 2^31 - 1 bytes. The builder does not change in these cases.
         """
 
     def append_control_record(
@@ -400,8 +400,8 @@ class RecordBatchBuilder:
     def build(self) -> bytes:
         """Build the batch; without records the result is empty. No records can be appended afterwards.
 
-        Raises ValueError for a transactional batch without a producer id, for a producer id without an epoch or
-        sequence or before magic 2, and after ``abort``.
+        Raises ``ValueError`` for a transactional batch without a producer id, for a producer id without an epoch or
+        sequence or before magic 2, and after ``abort``. Further calls return the same bytes.
         """
 
     def abort(self) -> None:
@@ -413,7 +413,7 @@ class RecordBatchBuilder:
     def set_producer_state(
         self, producer_id: int, producer_epoch: int, base_sequence: int, is_transactional: bool
     ) -> None:
-        """Set the producer state, which a producer may not know before; raises ValueError after the batch was built."""
+        """Set the producer state, which may be unknown at first; raises ``ValueError`` after the batch was built."""
 
     def reopen_and_rewrite_producer_state(
         self, producer_id: int, producer_epoch: int, base_sequence: int, is_transactional: bool
@@ -429,7 +429,7 @@ class RecordBatchBuilder:
         """Whether the batch would stay within ``write_limit`` with this many more bytes."""
 
     def set_estimated_compression_ratio(self, ratio: float) -> None:
-        """Set the ratio for estimated sizes, initially 1. Raises ValueError if it is negative or not finite."""
+        """Set the ratio for size estimates, at first 1; raises ``ValueError`` if it is not finite or negative."""
 
     @property
     def magic(self) -> int:
@@ -465,7 +465,7 @@ class RecordBatchBuilder:
 
     @property
     def is_control_batch(self) -> bool:
-        """Whether it is a control batch, which contains only control records."""
+        """Whether the batch is a control batch, which contains only control records."""
 
     @property
     def records_count(self) -> int:
@@ -477,7 +477,7 @@ class RecordBatchBuilder:
 
     @property
     def shallow_offset_of_max_timestamp(self) -> int:
-        """The offset of the largest timestamp: the last offset if all records form one batch; -1 without timestamps."""
+        """The offset of the largest timestamp, or the last one if all records form one batch; -1 without timestamps."""
 
     @property
     def compression_ratio(self) -> float:
@@ -485,15 +485,15 @@ class RecordBatchBuilder:
 
     @property
     def estimated_size_in_bytes(self) -> int:
-        """The size of the batch: exact if it is built or not compressed, else estimated by the ratio, plus 5%."""
+        """The size of the batch: exact if it is built or not compressed, otherwise estimated by the ratio, plus 5%."""
 
     @property
     def uncompressed_bytes_written(self) -> int:
-        """Bytes of the header and the records before compression."""
+        """The size of the header and of the records before compression, in bytes."""
 
     @property
     def max_allowed_bytes(self) -> int:
-        """The bytes that records may take within ``write_limit``."""
+        """The most bytes that records may take within ``write_limit``."""
 
     @property
     def is_full(self) -> bool:
@@ -517,7 +517,7 @@ class MessageChunks:
 
 @final
 class MessageReader(Iterator[MessageAndOffset]):
-    """Iterates over the messages of a set of Kafka 0.7; made by :func:`kafkacomp.message_set.read_messages`."""
+    """An iterator over the messages of a set of Kafka 0.7: see :func:`kafkacomp.message_set.read_messages`."""
 
     def __new__(cls, data: Buffer, initial_offset: int, deep: bool, max_output_size: int) -> Self: ...
     def __iter__(self) -> Self: ...
@@ -544,7 +544,7 @@ class Message:
 
     @property
     def crc(self) -> int:
-        """The stored checksum: CRC-32 of the payload alone."""
+        """The checksum as stored: CRC-32 of the payload only."""
 
     @property
     def is_valid(self) -> bool:
@@ -560,26 +560,26 @@ class Message:
 
 @final
 class BatchReader:
-    """Iterates over the batches of a buffer; made by :func:`kafkacomp.record.read_batches`."""
+    """An iterator over the batches of a buffer: see :func:`kafkacomp.record.read_batches`."""
 
     def __new__(cls, data: Buffer, max_output_size: int, verify_crc: bool, origin: int = 0) -> Self: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> RecordBatch: ...
     @property
     def position(self) -> int:
-        """Where the next batch begins; at the end, the byte where reading stopped."""
+        """The byte at which the next batch begins; at the end, the byte at which reading stopped."""
 
     @property
     def partial_bytes(self) -> int:
-        """Bytes after the last complete batch that are the beginning of another one; 0 before the end."""
+        """The number of bytes of a truncated batch at the end; 0 before the end, and without such a batch."""
 
     @property
     def zero_bytes(self) -> int:
-        """Zero bytes after the last batch (a preallocated file); 0 before the end."""
+        """The number of zero bytes after the last batch, as in a preallocated file; 0 before the end."""
 
 @final
 class BatchStream:
-    """Iterates over the batches of a file, chunk by chunk; made by :func:`kafkacomp.record.open_batches`."""
+    """An iterator over the batches of a file, read chunk by chunk: see :func:`kafkacomp.record.open_batches`."""
 
     def __new__(
         cls, source: Segment, max_output_size: int, *, verify_crc: bool, may_be_truncated: bool, position: int = 0
@@ -589,15 +589,15 @@ class BatchStream:
     def __enter__(self) -> Self: ...
     def __exit__(self, *_exception: object) -> None: ...
     def close(self) -> None:
-        """Close the file; the iteration ends."""
+        """Close the file, which ends the iteration."""
 
     @property
     def position(self) -> int:
-        """Where the next batch begins; at the end, the byte where reading stopped."""
+        """The byte at which the next batch begins; at the end, the byte at which reading stopped."""
 
     @property
     def partial_bytes(self) -> int:
-        """Bytes after the last complete batch that are the beginning of another one; 0 before the end."""
+        """The number of bytes of a truncated batch at the end; 0 before the end, and without such a batch."""
 
 @final
 class RecordBatch:
@@ -624,7 +624,7 @@ class RecordBatch:
 
     @property
     def is_valid(self) -> bool:
-        """Whether the checksum is correct, CRC-32C from the attributes (magic 2), CRC-32 from the magic (0, 1)."""
+        """Whether the checksum is correct: CRC-32C from the attributes (magic 2), CRC-32 from the magic (0, 1)."""
 
     @property
     def magic(self) -> int:
@@ -648,7 +648,7 @@ class RecordBatch:
 
     @property
     def base_offset(self) -> int:
-        """The first offset. A wrapper of magic 0 or 1 is decompressed to get the offset of its first message."""
+        """The first offset. A wrapper of magic 0 or 1 is decompressed to determine the offset of its first message."""
 
     @property
     def last_offset(self) -> int:
@@ -656,7 +656,7 @@ class RecordBatch:
 
     @property
     def crc(self) -> int:
-        """The stored checksum."""
+        """The checksum as stored."""
 
     @property
     def attributes(self) -> int:
@@ -672,7 +672,7 @@ class RecordBatch:
 
     @property
     def base_timestamp(self) -> int:
-        """Milliseconds; the delete horizon if there is one. In magic 1 the message's timestamp, in magic 0 -1."""
+        """The base of the timestamps, ms, or the delete horizon. Magic 1: the message's timestamp; magic 0: -1."""
 
     @property
     def max_timestamp(self) -> int:
@@ -680,7 +680,7 @@ class RecordBatch:
 
     @property
     def records_count(self) -> int | None:
-        """The declared number of records; None in magic 0 and 1, which do not declare one."""
+        """The number of records that the header declares; None in magic 0 and 1, whose headers do not have it."""
 
     @property
     def partition_leader_epoch(self) -> int:
@@ -712,11 +712,11 @@ class RecordBatch:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When compaction may remove its tombstones and markers, in milliseconds (KIP-534); None without a time."""
+        """The time from which compaction may remove tombstones and markers, ms (KIP-534); None without one."""
 
 @final
 class RecordIterator(Iterator[Record]):
-    """Iterates over the records of a batch."""
+    """An iterator over the records of a batch."""
 
     def __iter__(self) -> Self: ...
     def __next__(self) -> Record: ...
@@ -762,11 +762,11 @@ class Record:
 
     @property
     def key(self) -> bytes | None:
-        """The key."""
+        """The key; None for null."""
 
     @property
     def value(self) -> bytes | None:
-        """The value."""
+        """The value; None for null."""
 
     @property
     def headers(self) -> tuple[tuple[str, bytes | None], ...]:
@@ -803,7 +803,7 @@ def parse_cells(data: ArrowColumn, fields: RecordFields, bad_is_null: bool, max_
 
 @final
 class ScanReader:
-    """The result of :func:`kafkacomp.scan`, which can be read once."""
+    """A stream of Arrow record batches that can be read once: the result of :func:`kafkacomp.scan`."""
 
     def __new__(
         cls,
@@ -835,11 +835,11 @@ class ScanReader:
 
     @property
     def error(self) -> KafkaCompError | OSError | None:
-        """The exception that ended the scan, of which an Arrow stream passes on only the text."""
+        """The exception that ended the scan, of which an Arrow stream passes on only the text; None without one."""
 
     @property
     def report(self) -> ScanReport:
-        """The report so far."""
+        """The counts and findings of the scan so far."""
 
 @final
 class ChunkDecoder:

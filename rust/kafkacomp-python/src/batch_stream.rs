@@ -13,8 +13,7 @@ use crate::chunked_file::{Chunk, ChunkedFile};
 use crate::error::to_py;
 use crate::segment::SegmentFields;
 
-/// Iterates over the batches of a segment without holding more than a chunk of it; made by
-/// `kafkacomp.record.open_batches`.
+/// An iterator over the batches of a file, read chunk by chunk: see `kafkacomp.record.open_batches`.
 #[pyclass(module = "kafkacomp.record")]
 pub struct BatchStream {
     file: ChunkedFile<BatchLayout>,
@@ -90,19 +89,19 @@ impl BatchStream {
         Ok(None)
     }
 
-    /// Where the next batch begins; at the end, the byte where reading stopped.
+    /// The byte at which the next batch begins; at the end, the byte at which reading stopped.
     #[getter]
     fn position(&self) -> u64 {
         self.origin.saturating_add(self.next as u64)
     }
 
-    /// Bytes after the last complete batch that are the beginning of another one; 0 before the end.
+    /// The number of bytes of a truncated batch at the end; 0 before the end, and without such a batch.
     #[getter]
     fn partial_bytes(&self) -> u64 {
         self.partial_bytes
     }
 
-    /// Closes the file; the iteration ends.
+    /// Close the file, which ends the iteration.
     fn close(&mut self) {
         self.file.close();
     }

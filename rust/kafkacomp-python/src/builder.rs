@@ -64,6 +64,12 @@ impl Builder {
         Ok(Self(Shared::new(Inner { builder, built: None })))
     }
 
+    /// Append a record at the next offset, or at `offset`; `timestamp` is in milliseconds, -1 without one.
+    ///
+    /// Raises `ValueError` for an offset that does not increase or is more than 2^31 - 1 above the base offset, for a
+    /// negative timestamp other than -1, for headers before magic 2, for a control batch, and after the batch was
+    /// built; `TypeError` if the value or key is not bytes-like; `RecordTooLargeError` if the record or the batch would
+    /// be larger than 2^31 - 1 bytes. The builder does not change in these cases.
     #[pyo3(signature = (value, second=IsGiven(false), *, key=None, timestamp=Int64(-1), headers=None, offset=None), text_signature = "($self, value, *, key=None, timestamp=-1, headers=None, offset=None)")]
     fn append(
         &self,
@@ -84,6 +90,7 @@ impl Builder {
         })
     }
 
+    /// Append a control record of this type (0 abort, 1 commit, 2 leader change, ...) to a control batch.
     #[pyo3(signature = (control_type, value, *, timestamp=Int64(-1), offset=None), text_signature = "($self, control_type, value, *, timestamp=-1, offset=None)")]
     fn append_control_record(
         &self,
@@ -99,6 +106,7 @@ impl Builder {
         })
     }
 
+    /// Append the marker that ends the producer's transaction; the batch must be a transactional control batch.
     #[pyo3(signature = (is_commit, *, coordinator_epoch=0, timestamp=Int64(-1), offset=None), text_signature = "($self, is_commit, *, coordinator_epoch=0, timestamp=-1, offset=None)")]
     fn append_end_txn_marker(
         &self,
@@ -114,7 +122,7 @@ impl Builder {
         })
     }
 
-    /// Appends rows of Arrow columns until the batch is full, and returns their number.
+    /// Append rows of Arrow columns, as for `build_batches`, until the batch is full; return their number.
     fn append_arrow(&self, py: Python<'_>, rows: Rows) -> PyResult<usize> {
         py.detach(|| {
             let mut appender = RowAppender::default();
@@ -129,7 +137,10 @@ impl Builder {
         })
     }
 
-    /// Builds the batch; further calls return the same bytes.
+    /// Build the batch; without records the result is empty. No records can be appended afterwards.
+    ///
+    /// Raises `ValueError` for a transactional batch without a producer id, for a producer id without an epoch or
+    /// sequence or before magic 2, and after `abort`. Further calls return the same bytes.
     fn build(&self, py: Python<'_>) -> PyResult<Py<PyBytes>> {
         if let Some(built) = &self.lock(py)?.built {
             return Ok(built.clone_ref(py));
@@ -140,6 +151,7 @@ impl Builder {
         Ok(built)
     }
 
+    /// Discard the records.
     fn abort(&self, py: Python<'_>) -> PyResult<()> {
         let mut inner = self.lock(py)?;
         inner.builder.abort();
@@ -147,10 +159,12 @@ impl Builder {
         Ok(())
     }
 
+    /// Set the batch's last offset, as in a batch whose last records were removed by compaction.
     fn override_last_offset(&self, py: Python<'_>, last_offset: Int64) -> PyResult<()> {
         self.change(py, |builder, _| builder.override_last_offset(last_offset.0))
     }
 
+    /// Set the producer state, which may be unknown at first; raises `ValueError` after the batch was built.
     fn set_producer_state(
         &self,
         py: Python<'_>,
@@ -164,6 +178,7 @@ impl Builder {
         })
     }
 
+    /// Set the producer state of a batch that was built, as a producer does before it resends the batch.
     fn reopen_and_rewrite_producer_state(
         &self,
         py: Python<'_>,
@@ -179,6 +194,7 @@ impl Builder {
         Ok(())
     }
 
+    /// Whether the batch would stay within `write_limit` with this record at its uncompressed size.
     #[pyo3(signature = (value, *, key=None, timestamp=Int64(-1), headers=None), text_signature = "($self, value, *, key=None, timestamp=-1, headers=None)")]
     fn has_room_for(
         &self,
@@ -202,99 +218,119 @@ impl Builder {
         ))
     }
 
+    /// Whether the batch would stay within `write_limit` with this many more bytes.
     fn has_room_for_bytes(&self, py: Python<'_>, size: u64) -> PyResult<bool> {
         Ok(self.lock(py)?.builder.has_room_for_bytes(size))
     }
 
+    /// The message format.
     #[getter]
     fn magic(&self, py: Python<'_>) -> PyResult<i8> {
         Ok(self.lock(py)?.builder.settings().magic)
     }
 
+    /// The compression type.
     #[getter]
     fn compression_type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         compression_type(py, self.lock(py)?.builder.settings().compression.compression_type())
     }
 
+    /// The offset of the first record.
     #[getter]
     fn base_offset(&self, py: Python<'_>) -> PyResult<i64> {
         Ok(self.lock(py)?.builder.settings().base_offset)
     }
 
+    /// The offset that follows the last record.
     #[getter]
     fn next_offset(&self, py: Python<'_>) -> PyResult<i64> {
         Ok(self.lock(py)?.builder.next_offset())
     }
 
+    /// The producer id; -1 without one.
     #[getter]
     fn producer_id(&self, py: Python<'_>) -> PyResult<i64> {
         Ok(self.lock(py)?.builder.settings().producer_id)
     }
 
+    /// The producer epoch; -1 without one.
     #[getter]
     fn producer_epoch(&self, py: Python<'_>) -> PyResult<i16> {
         Ok(self.lock(py)?.builder.settings().producer_epoch)
     }
 
+    /// The sequence number of the first record; -1 without one.
     #[getter]
     fn base_sequence(&self, py: Python<'_>) -> PyResult<i32> {
         Ok(self.lock(py)?.builder.settings().base_sequence)
     }
 
+    /// Whether the batch belongs to a transaction.
     #[getter]
     fn is_transactional(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.builder.settings().is_transactional)
     }
 
+    /// Whether the batch is a control batch, which contains only control records.
     #[getter]
     fn is_control_batch(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.builder.settings().is_control_batch)
     }
 
+    /// The number of records appended so far.
     #[getter]
     fn records_count(&self, py: Python<'_>) -> PyResult<i32> {
         Ok(self.lock(py)?.builder.records_count())
     }
 
+    /// The largest timestamp so far in milliseconds; -1 in magic 0.
     #[getter]
     fn max_timestamp(&self, py: Python<'_>) -> PyResult<i64> {
         Ok(self.lock(py)?.builder.info().max_timestamp)
     }
 
+    /// The offset of the largest timestamp, or the last one if all records form one batch; -1 without timestamps.
     #[getter]
     fn shallow_offset_of_max_timestamp(&self, py: Python<'_>) -> PyResult<i64> {
         Ok(self.lock(py)?.builder.info().shallow_offset_of_max_timestamp)
     }
 
+    /// Compressed divided by uncompressed bytes, without the header; 1.0 before the batch is built.
     #[getter]
     fn compression_ratio(&self, py: Python<'_>) -> PyResult<f32> {
         Ok(self.lock(py)?.builder.compression_ratio())
     }
 
+    /// Set the ratio for size estimates, at first 1; raises `ValueError` if it is not finite or negative.
     fn set_estimated_compression_ratio(&self, py: Python<'_>, ratio: f32) -> PyResult<()> {
         self.change(py, |builder, _| builder.set_estimated_compression_ratio(ratio))
     }
 
+    /// The size of the batch: exact if it is built or not compressed, otherwise estimated by the ratio, plus 5%.
     #[getter]
     fn estimated_size_in_bytes(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.lock(py)?.builder.estimated_size_in_bytes())
     }
 
+    /// The size of the header and of the records before compression, in bytes.
     #[getter]
     fn uncompressed_bytes_written(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.lock(py)?.builder.uncompressed_bytes_written())
     }
 
+    /// The most bytes that records may take within `write_limit`.
     #[getter]
     fn max_allowed_bytes(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.lock(py)?.builder.max_allowed_bytes())
     }
 
+    /// Whether `write_limit` is reached, or the batch was built or aborted.
     #[getter]
     fn is_full(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.builder.is_full())
     }
 
+    /// Whether the batch is built.
     #[getter]
     fn is_closed(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.builder.is_closed())

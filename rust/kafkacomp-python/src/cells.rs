@@ -17,7 +17,7 @@ use crate::enums::compression_type_for_id;
 use crate::error::cell_to_py;
 use crate::process::Inside;
 
-/// An array that any Arrow library can import.
+/// An Arrow array that `pyarrow.array`, `polars.Series` and similar functions import without a copy.
 #[pyclass(module = "kafkacomp.arrow", frozen)]
 pub struct ArrowArray(ArrayRef);
 

@@ -31,7 +31,7 @@ struct Run {
     error: Option<Error>,
 }
 
-/// Iterates over the messages of a set; made by `kafkacomp.message_set.read_messages`.
+/// An iterator over the messages of a set of Kafka 0.7: see `kafkacomp.message_set.read_messages`.
 #[pyclass(module = "kafkacomp.message_set")]
 pub struct MessageReader {
     data: Arc<PyBackedBytes>,
@@ -94,7 +94,7 @@ impl MessageReader {
     }
 }
 
-/// A message of Kafka 0.7.
+/// A message of Kafka 0.7: a read-only view of the set that it was read from.
 #[pyclass(module = "kafkacomp.message_set", name = "Message", frozen)]
 pub struct PyMessage {
     backing: Backing,
@@ -115,43 +115,51 @@ impl PyMessage {
 
 #[pymethods]
 impl PyMessage {
+    /// 0, the format without compression, or 1.
     #[getter]
     fn magic(&self, py: Python<'_>) -> PyResult<i8> {
         Ok(self.view(py)?.magic())
     }
 
+    /// The attributes byte as stored, 0 to 255; None in magic 0, which has none.
     #[getter]
     fn attributes(&self, py: Python<'_>) -> PyResult<Option<u8>> {
         Ok(self.view(py)?.attributes())
     }
 
+    /// NONE, GZIP or SNAPPY; raises `MessageSetError` (`unknown_codec`) for codec 3.
     #[getter]
     fn compression_type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let found = self.view(py)?.compression_type().map_err(|fault| self.error(py, fault))?;
         compression_type(py, found)
     }
 
+    /// The checksum as stored: CRC-32 of the payload only.
     #[getter]
     fn crc(&self, py: Python<'_>) -> PyResult<u32> {
         Ok(self.view(py)?.crc())
     }
 
+    /// Whether the stored checksum is correct.
     #[getter]
     fn is_valid(&self, py: Python<'_>) -> PyResult<bool> {
         let message = self.view(py)?;
         Ok(py.detach(|| message.is_valid()))
     }
 
+    /// The message's size with its header, without the four bytes of the size field.
     #[getter]
     fn size_in_bytes(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.view(py)?.data().len())
     }
 
+    /// The payload that the producer sent; for a compressed message, the compressed set.
     #[getter]
     fn payload<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         bytes(py, self.view(py)?.payload())
     }
 
+    /// The message as stored, from the magic on, without its size.
     pub fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         bytes(py, self.view(py)?.data())
     }

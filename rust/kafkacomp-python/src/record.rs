@@ -117,7 +117,7 @@ impl RecordSpan {
 /// The number of records that are read at a time, so that a batch needs little more memory than its bytes.
 const READ_AT_ONCE: usize = 256;
 
-/// Iterates over the records of a batch.
+/// An iterator over the records of a batch.
 #[pyclass(module = "kafkacomp.record", name = "RecordIterator")]
 pub struct Records {
     backing: Backing,
@@ -208,7 +208,9 @@ impl Records {
     }
 }
 
-/// One record.
+/// One record. Records are compared by their fields, and can be hashed and pickled.
+///
+/// A record of a batch refers to the batch's bytes; each field is decoded on access.
 #[pyclass(module = "kafkacomp.record", name = "Record", frozen)]
 pub struct PyRecord {
     backing: Backing,
@@ -308,36 +310,43 @@ impl PyRecord {
         hasher.finish()
     }
 
+    /// The absolute offset.
     #[getter]
     fn offset(&self) -> i64 {
         self.span.offset
     }
 
+    /// Milliseconds since the epoch; -1 without one.
     #[getter]
     fn timestamp(&self) -> i64 {
         self.span.timestamp
     }
 
+    /// The timestamp type.
     #[getter]
     fn timestamp_type<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         timestamp_type(py, self.span.timestamp_type)
     }
 
+    /// The sequence number; -1 without a producer id.
     #[getter]
     fn sequence(&self) -> i32 {
         self.span.sequence
     }
 
+    /// The key; None for null.
     #[getter]
     fn key<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         self.field(py, self.span.key)
     }
 
+    /// The value; None for null.
     #[getter]
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         self.field(py, self.span.value)
     }
 
+    /// The key and value of each header, in order; invalid UTF-8 in a key becomes U+FFFD, as in Java.
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let pairs = PyList::empty(py);
@@ -348,6 +357,7 @@ impl PyRecord {
         Ok(pairs.to_tuple())
     }
 
+    /// Whether the message's checksum is correct (magic 0 and 1); None in magic 2, where only batches have one.
     #[getter]
     fn is_valid(&self) -> Option<bool> {
         self.span.is_valid

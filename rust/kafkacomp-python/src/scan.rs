@@ -40,7 +40,7 @@ pub fn columns() -> Vec<&'static str> {
 /// How long to wait for the next batch before signals are checked.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A scan that is read once.
+/// A stream of Arrow record batches that can be read once: the result of `kafkacomp.scan`.
 #[pyclass(module = "kafkacomp", frozen)]
 pub struct ScanReader {
     schema: SchemaRef,
@@ -322,7 +322,7 @@ impl ScanReader {
         if slf.get().closed()? { Err(used_up()) } else { Ok(slf) }
     }
 
-    /// The next batch as a `pyarrow.RecordBatch`; failures are raised as they are.
+    /// Return the next batch; raises the errors of the scan.
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.owner.check("scan")?;
         if self.exhausted.load(Ordering::Relaxed) {
@@ -356,8 +356,10 @@ impl ScanReader {
         }
     }
 
-    /// Stops the scan and frees its memory and files. It may be called while another thread or the progress callback is in
-    /// `__next__`. A stream that was handed over belongs to its consumer and is not closed.
+    /// Stop the scan and free its memory and files.
+    ///
+    /// It may be called while another thread or the progress callback is in `__next__`. A stream that was exported belongs
+    /// to its consumer and is not closed.
     fn close(&self) -> PyResult<()> {
         self.owner.check("scan")?;
         let state = {
@@ -384,7 +386,7 @@ impl ScanReader {
         self.close()
     }
 
-    /// Whether the scan was handed over, read to its end or closed.
+    /// Whether the scan was exported as a stream, read to its end or closed.
     #[getter]
     fn closed(&self) -> PyResult<bool> {
         self.owner.check("scan")?;
@@ -398,14 +400,14 @@ impl ScanReader {
         Ok(format!("ScanReader(columns=['{}'], records={records}, closed={closed})", columns.join("', '")))
     }
 
-    /// The exception that ended the scan, or `None`.
+    /// The exception that ended the scan, of which an Arrow stream passes on only the text; None without one.
     #[getter]
     fn error(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.owner.check("scan")?;
         Ok(lock(&self.failure).as_ref().map(|error| error.clone_ref(py)))
     }
 
-    /// The `kafkacomp.ScanReport` so far.
+    /// The counts and findings of the scan so far.
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.owner.check("scan")?;

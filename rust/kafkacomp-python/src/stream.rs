@@ -70,13 +70,16 @@ impl Compressor {
         Ok(Self(Shared::new(Compressing { compressor, last_mode: FLUSH_FRAME })))
     }
 
-    /// The last mode.
+    /// The mode of the last call of `compress` or `flush`; at first `FLUSH_FRAME`.
     #[getter]
     fn last_mode(&self, py: Python<'_>) -> PyResult<i32> {
         Ok(self.0.lock_attached(py)?.last_mode)
     }
 
-    /// Compresses data.
+    /// Compress data, and return the compressed bytes that are available so far.
+    ///
+    /// The mode `CONTINUE` may keep data for later, `FLUSH_BLOCK` returns all of them, so that a reader can decompress
+    /// them, and `FLUSH_FRAME` also ends the frame; later data begin a new one.
     #[pyo3(signature = (data, mode=0))]
     fn compress<'py>(&self, data: &Bound<'py, PyAny>, mode: i32) -> PyResult<Bound<'py, PyBytes>> {
         let operation = match mode {
@@ -98,7 +101,7 @@ impl Compressor {
         })
     }
 
-    /// Writes all content so far, or ends the frame.
+    /// Return the compressed bytes of all data so far, and end the block (`FLUSH_BLOCK`) or the frame (`FLUSH_FRAME`).
     #[pyo3(signature = (mode=2))]
     fn flush<'py>(&self, py: Python<'py>, mode: i32) -> PyResult<Bound<'py, PyBytes>> {
         match mode {
@@ -152,7 +155,10 @@ impl Decompressor {
         Ok(Self(Shared::new(Decompressing::new(compression_type, decoder))))
     }
 
-    /// Decompresses data.
+    /// Decompress data, and return at most `max_length` bytes of the content; -1 is no limit.
+    ///
+    /// Input that is not needed yet is kept: while `needs_input` is false, call it with `b""` for more. Raises
+    /// `DecompressionError` for corrupt data and `EOFError` after the end of the frame.
     #[pyo3(signature = (data, max_length=-1), text_signature = "($self, data, max_length=-1)")]
     fn decompress<'py>(&self, data: &Bound<'py, PyAny>, max_length: isize) -> PyResult<Bound<'py, PyBytes>> {
         let py = data.py();
@@ -169,25 +175,25 @@ impl Decompressor {
         })
     }
 
-    /// Raises `TruncatedError` if the data may not end here.
+    /// Raise `TruncatedError` if the data may not end here.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         let finished = self.0.lock_attached(py)?.finish();
         finished.map_err(|error| codec_to_py(py, error))
     }
 
-    /// Whether the frame has ended.
+    /// Whether the end of the frame was reached.
     #[getter]
     fn eof(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.0.lock_attached(py)?.is_ended())
     }
 
-    /// Whether more input is needed for more output.
+    /// Whether more input is needed before `decompress` can return more content.
     #[getter]
     fn needs_input(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.0.lock_attached(py)?.needs_input())
     }
 
-    /// What follows the frame.
+    /// The bytes after the end of the frame; empty before the end.
     #[getter]
     fn unused_data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let state = self.0.lock_attached(py)?;
