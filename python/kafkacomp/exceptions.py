@@ -55,6 +55,16 @@ class KafkaCompError(Exception):
         position: The byte of the buffer or file at which the corrupt batch, message or frame begins, or ``None``.
         segment: The file that was read, or ``None``.
         row: The row of an Arrow column, from 0, or ``None``.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> batch = kc.record.RecordBatchBuilder()
+        >>> batch.append(b"value")
+        >>> try:
+        ...     kc.broker.BrokerProfile("2.8").append(batch.build(), max_message_size=10)
+        ... except kc.KafkaCompError as error:
+        ...     print(error.error_code, type(error).__name__)
+        10 RecordTooLargeError
     """
 
     error_code: int | None = None
@@ -72,7 +82,16 @@ class DecompressionError(KafkaCompError, ValueError):
 
 
 class TruncatedError(DecompressionError, EOFError):
-    """Compressed data that end inside a frame; also an ``EOFError``."""
+    """Compressed data that end inside a frame; also an ``EOFError``.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> try:
+        ...     kc.decompress(kc.compress(b"content", "gzip")[:10], "gzip")
+        ... except kc.TruncatedError as error:
+        ...     print(isinstance(error, EOFError))
+        True
+    """
 
 
 class OutputLimitError(DecompressionError):
@@ -80,13 +99,32 @@ class OutputLimitError(DecompressionError):
 
     Attributes:
         limit: The limit in bytes.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> try:
+        ...     kc.decompress(kc.compress(bytes(1000), "zstd"), "zstd", max_output_size=100)
+        ... except kc.OutputLimitError as error:
+        ...     print(error.limit)
+        100
     """
 
     limit: int | None = None
 
 
 class CorruptRecordError(KafkaCompError, ValueError):
-    """Kafka's CorruptRecordException: a wrong checksum, size or magic, or records that do not decompress."""
+    """Kafka's CorruptRecordException: a wrong checksum, size or magic, or records that do not decompress.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> batch = kc.record.RecordBatchBuilder()
+        >>> batch.append(b"value")
+        >>> try:
+        ...     list(kc.record.read_batches(batch.build()[:-1] + b"?"))
+        ... except kc.CorruptRecordError as error:
+        ...     print(error.error_code, error.position)
+        2 0
+    """
 
     error_code = 2
 
@@ -136,6 +174,16 @@ class InvalidRecordError(KafkaCompError):
 
     Attributes:
         record_errors: The refused records; at most the first 100,000.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> batch = kc.record.RecordBatchBuilder()
+        >>> batch.append(b"no key")
+        >>> try:
+        ...     kc.broker.BrokerProfile("2.8").append(batch.build(), compacted=True)
+        ... except kc.InvalidRecordError as error:
+        ...     print(error.error_code, [each.batch_index for each in error.record_errors])
+        87 [0]
     """
 
     error_code = 87

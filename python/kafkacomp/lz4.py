@@ -94,6 +94,12 @@ class FrameInfo(NamedTuple):
         standard_header_checksum: The header checksum by the specification.
         broken_header_checksum: The header checksum as Kafka 0.8.2 and 0.9 wrote it.
         header_checksum_rule: Which of the two checksums the stored one equals; "both" if they are the same byte.
+
+    Example:
+        >>> from kafkacomp import lz4
+        >>> info = lz4.get_frame_info(lz4.compress(b"content", header_checksum="broken"))
+        >>> info.version, info.block_independence, info.header_checksum_rule
+        (1, True, 'broken')
     """
 
     position: int

@@ -62,7 +62,14 @@ ZstdError = DecompressionError
 
 
 class CompressionParameter(enum.IntEnum):
-    """The keys of ``options`` (PEP 784); everything else about a frame is as Kafka writes it."""
+    """The keys of ``options`` (PEP 784); everything else about a frame is as Kafka writes it.
+
+    Example:
+        >>> from kafkacomp import zstd
+        >>> data = zstd.compress(b"content", options={zstd.CompressionParameter.compression_level: 9})
+        >>> zstd.decompress(data)
+        b'content'
+    """
 
     compression_level = 100
 
@@ -78,6 +85,11 @@ class FrameInfo(NamedTuple):
             frames.
         dictionary_id: The id of the dictionary that the frame needs; 0 without one. :func:`decompress` refuses frames
             that need a dictionary.
+
+    Example:
+        >>> from kafkacomp import zstd
+        >>> zstd.get_frame_info(zstd.compress(b"content"))
+        FrameInfo(decompressed_size=None, dictionary_id=0)
     """
 
     decompressed_size: int | None

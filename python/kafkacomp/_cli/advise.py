@@ -64,21 +64,24 @@ def _example(context: click.Context, _: click.Parameter, value: bool) -> None:
 @click.option("--codecs", callback=parsed(parse_codecs), default=DEFAULT_CODECS, show_default=True,
               help="Compression types and levels to try, such as lz4,zstd:1-6.")  # fmt: skip
 @click.option("--batch-sizes", callback=parsed(_sizes), default=",".join(map(str, DEFAULT_BATCH_SIZES)),
-              show_default=True, help="batch.size values to try; 1 is one record for each batch.")  # fmt: skip
+              show_default=True, help="Values of batch.size to try; 1 is one record for each batch.")  # fmt: skip
 @click.option("--sample-bytes", type=Size(1), default=f"{DEFAULT_SAMPLE_BYTES >> 20}m",
               show_default=True, help="Bytes on disk to sample of each topic.")  # fmt: skip
 @click.option(
     "--seed", type=int, default=0, show_default=True, help="Seed of the sample; the same seed draws the same sample."
 )
 @click.option("--time-budget", type=click.FloatRange(0, min_open=True), default=DEFAULT_TIME_BUDGET, show_default=True,
-              help="CPU seconds for measuring further batch sizes, for all topics together.")  # fmt: skip
+              help="Processor seconds for measuring other batch sizes than today's, for all topics together."
+              )  # fmt: skip
 @click.option("--assume-rate", callback=parsed(parse_size), metavar="BYTES/S",
-              help="Bytes per second of each topic whose timestamps do not show the rate, such as 500k.")  # fmt: skip
+              help="Bytes per second that producers send to each topic whose timestamps do not show the rate, such as "
+                   "500k.")  # fmt: skip
 @click.option("--internal-topics", is_flag=True, help="Include Kafka's internal topics.")
 @click.option("--prices", type=click.Path(path_type=Path, exists=True, dir_okay=False),
-              help="TOML file with prices and traffic; --example-prices prints an example.")  # fmt: skip
+              help="TOML file with prices and traffic, to compute costs; --example-prices prints an example."
+              )  # fmt: skip
 @click.option("--example-prices", is_flag=True, is_eager=True, expose_value=False, callback=_example,
-              help="Print an example of a price file.")  # fmt: skip
+              help="Print an example of a price file, and exit.")  # fmt: skip
 @click.option(
     "--replication-factor",
     type=click.IntRange(1, 1000),
@@ -87,10 +90,11 @@ def _example(context: click.Context, _: click.Parameter, value: bool) -> None:
 @click.option("--consumers", type=click.FloatRange(0),
               help="Consumers of each record, for all topics; overrides the price file.  [default: 1]")  # fmt: skip
 @click.option("--max-latency-ms", type=click.FloatRange(0, min_open=True),
-              help="The most milliseconds that a larger batch may add, including the time to fill it.")  # fmt: skip
+              help="The most milliseconds that a larger batch may add, including the time to fill it; default: no "
+                   "limit.")  # fmt: skip
 @click.option("--compression-type", type=click.Choice([kind.value for kind in broker.BrokerCompressionType]),
               default="producer", show_default=True, help="Current compression.type of the topics.")  # fmt: skip
-@click.option("--threads", type=click.IntRange(1, 1024), help="Measuring threads; by default one per core.")
+@click.option("--threads", type=click.IntRange(1, 1024), help="Measuring threads; default: one per core.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), callback=_page,
               help="Write the report with charts to this .html file, which needs no other files.")  # fmt: skip

@@ -179,7 +179,9 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
 @cli.command()
 @_PATHS
 @click.option(
-    "--threads", type=click.IntRange(1, 1024), help="Threads, each of which checks a segment; default: one per core."
+    "--threads",
+    type=click.IntRange(1, 1024),
+    help="The most segments that are checked at the same time; default: one per core.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @LOG_FORMAT
@@ -277,12 +279,13 @@ def _show(report: Report) -> None:
 )
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @click.option("--partition-by", callback=parsed(keys_of), metavar="NAMES",
-              help=f"Write a new folder with files divided by some of {', '.join(KEYS)}.")  # fmt: skip
+              help=f"Write a new folder in Hive's layout, divided by some of {', '.join(KEYS)}, separated by commas."
+              )  # fmt: skip
 @click.option("--parquet-compression", "compression", type=click.Choice(("none", "snappy", "gzip", "lz4", "zstd")),
               default="zstd", show_default=True,
               help="Compression of Parquet and Arrow files; for Arrow files none, lz4 or zstd.")  # fmt: skip
 @click.option("--bytes", "encoding", type=click.Choice(writers.BYTES), default="utf8", show_default=True,
-              help="Encoding of keys and values in CSV and JSON lines; utf8 refuses bytes that are not UTF-8."
+              help="Encoding of keys and values in CSV and JSON lines; utf8 fails at bytes that are not UTF-8."
               )  # fmt: skip
 @click.option("--columns", callback=parsed(names_of), metavar="NAMES",
               help=f"Columns to write, separated by commas: some of {', '.join(arrow.COLUMNS)}.")  # fmt: skip
@@ -301,13 +304,18 @@ def _show(report: Report) -> None:
 @click.option("--on-error", type=click.Choice(("raise", "skip")), default="raise", show_default=True,
               help="At corrupt batches: raise writes no file; skip continues with the next intact batch.")  # fmt: skip
 @click.option("--visible-only", is_flag=True,
-              help="Leave out records below the log start offset, and from the high watermark on.")  # fmt: skip
+              help="Leave out records that consumers do not see: below the log start offset, and from the high "
+                   "watermark on.")  # fmt: skip
 @click.option("--include-control", is_flag=True, help="Also write control records.")
 @click.option(
-    "--batch-rows", type=click.IntRange(1), default=65536, show_default=True, help="The most rows decoded at a time."
+    "--batch-rows",
+    type=click.IntRange(1),
+    default=65536,
+    show_default=True,
+    help="The most rows that are decoded at a time.",
 )
 @click.option("--arrow-batch-bytes", type=Size(1), default="8m", show_default=True,
-              help="The most bytes of column data decoded at a time.")  # fmt: skip
+              help="The most bytes of column data that are decoded at a time.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), help="Decoding threads; default: one per core.")
 @click.option("--timestamp-unit", type=click.Choice(("s", "ms", "us", "ns", "int64")), default="ms", show_default=True,
               help="Unit of timestamps; int64 writes milliseconds since the epoch as integers.")  # fmt: skip

@@ -32,21 +32,24 @@ partition_options = together(
 #: The options that choose partitions, offsets and times.
 bound_options = together(
     partition_options,
-    click.option("--start-offset", type=click.IntRange(0), help="The first offset, inclusive."),
-    click.option("--end-offset", type=click.IntRange(0), help="The end offset, exclusive."),
+    click.option("--start-offset", type=click.IntRange(0),
+                 help="The first offset, inclusive; default: the start of each partition."),
+    click.option("--end-offset", type=click.IntRange(0),
+                 help="The end offset, exclusive; default: the end of each partition."),
     click.option("--start-time", callback=bound, metavar="TIME",
-                 help="The first timestamp, inclusive: milliseconds, or ISO 8601 with a time zone."),
+                 help="The first timestamp, inclusive: milliseconds since the epoch, or ISO 8601 with a time zone."),
     click.option("--end-time", callback=bound, metavar="TIME",
-                 help="The end time, exclusive, in the form of --start-time."),
+                 help="The end time, exclusive: in the same form as --start-time."),
 )  # fmt: skip
 #: The options that choose records by their content.
 row_options = together(
-    click.option("--key", help="Select records with this key."),
-    click.option("--key-regex", metavar="REGEX", help="Select records whose key matches this RE2 expression."),
+    click.option("--key", help="Select records with this key, in UTF-8."),
+    click.option("--key-regex", metavar="REGEX",
+                 help="Select records with a match of this regular expression (RE2) in the key."),
     click.option("--value-contains", metavar="TEXT", help="Select records whose value contains this text."),
     click.option("--header", multiple=True, metavar="NAME=VALUE",
-                 help="Select records with this header. Can be repeated."),
-    click.option("--limit", type=click.IntRange(0), help="The most records to read."),
+                 help="Select records with this header. Can be repeated; a record must then have all of them."),
+    click.option("--limit", type=click.IntRange(0), help="Stop after this number of records."),
 )  # fmt: skip
 
 

@@ -42,10 +42,18 @@ _ORDERS = ("bytes", "records", "name")
 @click.option("--by", type=click.Choice(("topic", "partition")), default="topic", show_default=True,
               help="Show a row for each topic or for each partition.")  # fmt: skip
 @partition_options
-@click.option("--deep", is_flag=True, help="Verify every batch, and count the records that can be read.")
+@click.option(
+    "--deep",
+    is_flag=True,
+    help="Verify every batch and count the records that can be read, instead of reading headers only.",
+)
 @click.option("--sort", type=click.Choice(_ORDERS), default="name", show_default=True,
               help="Sort order of topics and partitions.")  # fmt: skip
-@click.option("--threads", type=click.IntRange(1, 1024), help="Threads, one for each partition; default: one per core.")
+@click.option(
+    "--threads",
+    type=click.IntRange(1, 1024),
+    help="The most partitions that are summarized at the same time; default: one per core.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @LOG_FORMAT
 @tiered_options
@@ -56,10 +64,10 @@ def info(  # noqa: PLR0917 - click hands everything over by name
 ) -> int:  # fmt: skip
     """Summarize a log directory: topics, sizes, records, time span, compression types, gaps, open transactions.
 
-    PATHS are log directories, partitions, segments or URLs of these. Only the headers of batches are read, and
-    batches smaller than 2 KiB completely. Without --deep no checksum is verified, so that corrupt headers may be
-    counted. Records of compressed messages of magic 0 and 1 are estimated ("about") unless --deep counts them. No
-    header has the uncompressed size: without --deep the ratio is "n/a".
+    PATHS are log directories, partitions, segments or URLs of these. Only the headers of batches are read; batches
+    smaller than 2 KiB are read completely. Without --deep no checksum is verified, so that corrupt headers may be
+    counted. Records of compressed messages of magic 0 and 1 are estimated ("about") unless --deep counts them. Headers
+    do not have the uncompressed size: without --deep the ratio is "n/a".
 
     The exit status is 1 if something is corrupt, missing or unreadable.
     """

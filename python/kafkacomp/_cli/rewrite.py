@@ -23,7 +23,7 @@ _TARGET = click.argument("target")
 _SEGMENT_BYTES = click.option(
     "--segment-bytes",
     type=Size(1, 2**31 - 1),
-    help="The most bytes of a segment, such as 512m; by default segments begin at the offsets of those of the source.",
+    help="The most bytes of a segment, such as 512m; default: segments begin at the same offsets as in the source.",
 )
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 
@@ -35,13 +35,11 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print the report a
               default="zstd", show_default=True, help="Compression type of the new batches.")  # fmt: skip
 @click.option("--compression-level", type=int,
               help="Level: gzip -1 or 1 to 9, lz4 1 to 17, zstd -131072 to 22; default: Kafka's.")  # fmt: skip
-@click.option(
-    "--merge", is_flag=True, help="Join small consecutive batches of one producer, transaction and leader epoch."
-)
+@click.option("--merge", is_flag=True, help="Join consecutive batches of one producer, transaction and leader epoch.")
 @click.option("--batch-bytes", type=Size(1, 2**31 - 1), default="1m", show_default=True,
               help="With --merge: the bytes of records, before compression, at which a batch is closed.")  # fmt: skip
 @_SEGMENT_BYTES
-@click.option("--threads", type=click.IntRange(1, 1024), help="Compressing threads; by default one per core.")
+@click.option("--threads", type=click.IntRange(1, 1024), help="Compressing threads; default: one per core.")
 @ENCRYPTION_KEYS
 @STORAGE_OPTIONS
 @_JSON
@@ -61,7 +59,12 @@ def recompress(source: str, target: str, as_json: bool, **options: Any) -> int: 
 @click.command()
 @_SOURCE
 @_TARGET
-@click.option("--to-magic", type=click.IntRange(0, 2), required=True, help="The message format to write: 0, 1 or 2.")
+@click.option(
+    "--to-magic",
+    type=click.IntRange(0, 2),
+    required=True,
+    help="The message format to write: 0 (Kafka 0.8 and 0.9), 1 (0.10) or 2 (0.11 and later).",
+)
 @click.option("--upgrade/--no-upgrade", default=True, show_default=True,
               help="Also convert batches of older formats to --to-magic; otherwise they are copied.")  # fmt: skip
 @click.option("--batch-bytes", type=Size(1, 2**31 - 1), default="16k", show_default=True,
@@ -70,10 +73,11 @@ def recompress(source: str, target: str, as_json: bool, **options: Any) -> int: 
 @click.option(
     "--first-offset",
     type=click.IntRange(0, 2**62 - 1),
-    help="For logs of 0.7: the offset of the first message; 0 by default.",
+    help="For logs of Kafka 0.7: the offset of the first message of each partition; default: 0.",
 )
 @click.option("--offset-map", type=click.Path(path_type=Path),
-              help="For logs of 0.7: a .parquet or .csv file to write, which maps positions to offsets.")  # fmt: skip
+              help="For logs of Kafka 0.7: a .parquet or .csv file to write, which maps positions to new offsets."
+              )  # fmt: skip
 @_SEGMENT_BYTES
 @ENCRYPTION_KEYS
 @STORAGE_OPTIONS

@@ -105,7 +105,6 @@ def files_of(
         return find(sources, opened, partial(chunked_files, keys=keys))
 
 
-#: The options of the commands that read tiered storage.
 def partitions_of(paths: object, **opening: Any) -> tuple[list[Partition], dict[str, str]]:  # noqa: ANN401 - handed on
     """The partitions of paths, and why manifests could not be read: the other segments are read nevertheless."""
     unreadable: dict[str, str] = {}
@@ -120,6 +119,7 @@ def partitions_of(paths: object, **opening: Any) -> tuple[list[Partition], dict[
         return SourceOptions(**opening).resolve(paths, failed=failed), unreadable
 
 
+#: The options of the commands that read tiered storage.
 tiered_options = together(
     click.option("--remote-log-metadata", type=click.Path(),
                  help="Tiered storage: a folder with the partitions of __remote_log_metadata."),

@@ -138,7 +138,12 @@ def _batches(stored: bytes) -> list[dict[str, Any]]:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--profile", default="4.x", show_default=True, help="The broker's version, from 0.8.2 on; 4.x means 4.4.")
+@click.option(
+    "--profile",
+    default="4.x",
+    show_default=True,
+    help=f"Version of the broker: {', '.join(broker.BrokerProfile.NAMES)}; 4.x means 4.4.",
+)
 @click.option("--compression-type", type=click.Choice([kind.value for kind in broker.BrokerCompressionType]),
               default="producer", show_default=True, help="compression.type of the topic.")  # fmt: skip
 @click.option("--cleanup-policy", type=click.Choice(("delete", "compact", "compact,delete")), default="delete",
@@ -152,9 +157,9 @@ def _batches(stored: bytes) -> list[dict[str, Any]]:
               show_default=True, help="message.timestamp.type of the topic.")  # fmt: skip
 @click.option("--timestamp-before-max-ms", type=click.IntRange(0, 2**63 - 1), default=2**63 - 1,
               help="message.timestamp.before.max.ms of the topic; before 3.6, "
-                   "message.timestamp.difference.max.ms.")  # fmt: skip
+                   "message.timestamp.difference.max.ms; default: no limit.")  # fmt: skip
 @click.option("--timestamp-after-max-ms", type=click.IntRange(0, 2**63 - 1), default=2**63 - 1,
-              help="message.timestamp.after.max.ms of the topic.")  # fmt: skip
+              help="message.timestamp.after.max.ms of the topic, from 3.6 on; default: no limit.")  # fmt: skip
 @click.option("--max-message-bytes", "max_message_size", type=Size(0, 2**31 - 1), default=(1 << 20) + 12,
               show_default=True, help="max.message.bytes of the topic.")  # fmt: skip
 @click.option("--max-decompressed-message-bytes", type=Size(1, 2**31 - 9), default=2**31 - 9,

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from kafkacomp.arrow._report import MissingRange
 
 _WITH_SEGMENT = frozenset({"index", "timeindex", "txnindex"})
-#: Kinds of files that follow one another in a partition.
 #: The most missing ranges of a partition that the text output shows.
 _SHOWN = 20
 

@@ -1,4 +1,4 @@
-"""Advice on compression: whether to compress a topic, with what, and what that saves, measured on its own batches.
+"""Recommend whether to compress topics, with what, and what that saves, from measurements of their own batches.
 
 docs/advise.md explains what is measured and how the advice is found. The modules, in the order in which a run goes
 through them:
@@ -48,35 +48,36 @@ def advise(
     """Recommend compression for topics, from a measurement of a sample of their bytes.
 
     Args:
-        paths: Log folders, partitions, segments, URLs of these, record sets as bytes, files of records (``.jsonl``,
-            ``.ndjson``, ``.parquet``).
-        settings: Codecs, batch sizes, size and seed of the sample.
+        paths: Log directories, partitions, segments, URLs of these, record sets as bytes, or files of sample records
+            (``.jsonl``, ``.ndjson``, ``.parquet``).
+        settings: The codecs and batch sizes to try, and the size and seed of the sample.
         prices: The path of a price file, such as ``"prices.toml"``, or the result of
             :func:`kafkacomp.advice.prices.parse`.
-        max_latency_ms: The most milliseconds that a batch may take longer than today, including the time to fill it if
-            the topic's rate is known.
-        compression_type: The topics' ``compression.type`` today.
-        assume_rate: The rate of topics whose timestamps do not show it: bytes per second from producers, compressed as
-            today.
-        threads: Measuring threads; default: one per core.
+        max_latency_ms: The most milliseconds that a larger batch may add, including the time to fill it if the topic's
+            rate is known. Default: no limit.
+        compression_type: The current ``compression.type`` of the topics.
+        assume_rate: Bytes per second that producers send to each topic whose timestamps do not show the rate,
+            compressed as today.
+        threads: Measuring threads; default: one per core that the process may use.
         filesystem: The file system of the paths: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
-        storage_options: Options with which fsspec opens the file systems of URLs; not with ``filesystem``.
+        storage_options: Options with which fsspec opens the file systems of URLs; not together with ``filesystem``.
         encryption_keys: For segments that Aiven's tiered storage plugin has encrypted: private keys by id, as in
             :func:`kafkacomp.scan`.
         progress: Called as ``progress(bytes_done, bytes_total)``.
 
     Returns:
-        The report, which has ``to_dict()`` and ``to_html()``. Its ``problems`` list what could not be read and wrong
-        lines of the price file; the advice covers the rest.
+        The report, with ``to_dict()`` and ``to_html()``. Its ``problems`` list the files that could not be read and
+        wrong lines of the price file; the recommendations are based on the rest.
 
     Raises:
         TypeError: ``settings`` is not a :class:`Settings`.
-        ValueError: an argument is out of range, or all files could be read and none has a batch.
+        ValueError: an argument is out of range, or all files could be read and none contains a batch.
         FileNotFoundError: none of the paths exists and contains segments.
         OSError: the price file cannot be read.
 
     Example:
-        >>> report = advise(example, assume_rate=1_000_000)
+        >>> import kafkacomp as kc
+        >>> report = kc.advise(example, assume_rate=1_000_000)
         >>> [(topic.figures.name, topic.advice.verdict) for topic in report.topics]
         [('orders', 'change')]
         >>> report.to_dict()["topics"][0]["rate"]["bytesPerSecond"]

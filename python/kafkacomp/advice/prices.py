@@ -29,13 +29,19 @@ _MOST_CHARACTERS: Final = 1 << 20
 
 @dataclass(frozen=True)
 class Traffic:
-    """The traffic of a topic.
+    """The traffic of a topic, for the cost of the network and of storage.
 
     Attributes:
         replication_factor: Replicas of each partition.
         consumers: How many times each record is read by consumers.
-        gb_per_day: GB (10^9 bytes) per day from producers, compressed as today; ``None``: by the records' timestamps.
-        retention_days: Days that records are kept; ``None``: storage is what is on disk.
+        gb_per_day: GB (10^9 bytes) per day that producers send, compressed as today; ``None``: the rate is computed
+            from the timestamps of the records.
+        retention_days: Days for which records are kept; ``None``: the stored bytes are those on disk.
+
+    Example:
+        >>> from kafkacomp.advice import prices
+        >>> prices.Prices(traffic=prices.Traffic(replication_factor=3, consumers=2)).traffic.gb_per_day is None
+        True
     """
 
     replication_factor: float = 1
@@ -46,12 +52,12 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Prices:
-    """A price file.
+    """The content of a price file: prices and traffic.
 
     Attributes:
         currency: The currency of the prices.
-        date: When the prices were looked up.
-        prices: Prices by the names in the file, without those that it does not have.
+        date: The date on which the prices were looked up.
+        prices: The prices in the file, by name.
         traffic: The traffic of topics that are not in ``topics``.
         topics: The traffic of single topics, by name.
     """
@@ -63,7 +69,7 @@ class Prices:
     topics: Mapping[str, Traffic] = field(default_factory=dict)
 
     def traffic_of(self, topic: str, share: float) -> Traffic:
-        """Return the traffic of a topic; ``share`` is its share of the bytes of all topics."""
+        """Return the traffic of a topic, which has this share (0 to 1) of the bytes of all topics."""
         own = self.topics.get(topic)
         if own is not None:
             return own
@@ -72,7 +78,7 @@ class Prices:
 
 
 def example() -> str:
-    """Return the text of the example file.
+    """Return the text of an example of a price file.
 
     Example:
         >>> from kafkacomp.advice import prices
@@ -83,11 +89,15 @@ def example() -> str:
 
 
 def load(prices: Prices | str | os.PathLike[str] | None, failed: Callable[[str], object]) -> Prices:
-    """Read a price file; prices are returned unchanged.
+    """Read a price file.
+
+    Args:
+        prices: The path of the file; :class:`Prices` are returned unchanged, and ``None`` becomes empty prices.
+        failed: Called with a message for each unknown key and each invalid value; they are ignored.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is not TOML, or longer than 1 MiB.
+        ValueError: the file is not TOML, or longer than 1 MiB.
 
     Example:
         >>> from kafkacomp.advice import prices
@@ -104,7 +114,7 @@ def load(prices: Prices | str | os.PathLike[str] | None, failed: Callable[[str],
 
 
 def parse(text: str, name: str, failed: Callable[[str], object]) -> Prices:
-    """Read a price file.
+    """Parse the content of a price file.
 
     Args:
         text: The content of the file.
@@ -112,7 +122,7 @@ def parse(text: str, name: str, failed: Callable[[str], object]) -> Prices:
         failed: Called with a message for each unknown key and each invalid value; they are ignored.
 
     Raises:
-        ValueError: it is not TOML.
+        ValueError: the text is not TOML.
 
     Example:
         >>> from kafkacomp.advice import prices
@@ -155,7 +165,7 @@ class _Table:
     def check_names(self, names: tuple[str, ...]) -> None:
         for key in self.values:
             if key not in names:
-                self._failed(f"{self._prefix}{key} is not known; there are {', '.join(names)}")
+                self._failed(f"{self._prefix}{key} is an unknown key: expected some of {', '.join(names)}")
 
     def table(self, key: str) -> _Table:
         found = self.values.get(key, {})

@@ -74,11 +74,11 @@ class Circumstances:
 
 @dataclass
 class Advice:
-    """A recommendation.
+    """A recommendation for a topic, with its reasons.
 
     Attributes:
         verdict: ``change``, ``raise the batch size first``, ``raise linger.ms first`` or ``leave it``.
-        headline: One sentence.
+        headline: The recommendation in one sentence.
         reasons: The reasons, one sentence each.
         option: The codec and batch size to change to; None to leave the topic as it is.
         saving: The share of today's bytes that the option saves, 0 to 1.

@@ -26,12 +26,18 @@ FORMAT: Final = 1
 
 @dataclass
 class TopicReport:
-    """One topic.
+    """The measurement of a topic, and the recommendation for it.
 
     Attributes:
-        figures: The measured figures of the topic.
+        figures: What was measured of the topic.
         about: The prices, traffic and rate that the recommendation depends on.
         advice: The recommendation, with its verdict and reasons.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> topic = kc.advise(example).topics[0]
+        >>> topic.figures.name, topic.advice.verdict
+        ('orders', 'change')
     """
 
     figures: TopicFigures
@@ -40,47 +46,47 @@ class TopicReport:
 
     @cached_property
     def options(self) -> Options:
-        """What decides between the cells."""
+        """The criteria for choosing between the measured codecs and batch sizes."""
         return Options(self.figures, self.about)
 
     @property
     def cells(self) -> list[Cell]:
-        """All that was measured: today's boundaries first, then by size."""
+        """The measured codecs and batch sizes: those at today's batch boundaries first, then by batch size."""
         return sorted(self.figures.cells.values(), key=lambda cell: cell.batch_size)
 
     @cached_property
     def today(self) -> Cell:
-        """What is there."""
+        """The batches as they are stored today."""
         return self.options.today
 
     @property
     def chosen(self) -> Cell:
-        """What there is if the advice is followed."""
+        """The codec and batch size if the advice is followed; today's if it is to leave the topic as it is."""
         return self.advice.option or self.today
 
     @property
     def saved(self) -> tuple[float, float]:
-        """What the advice saves in a month, money where it is known, and of the bytes on disk."""
+        """The money that the advice saves in a month, 0 if it is unknown, and the bytes on disk that it saves."""
         before, after = (self.options.bill(cell).total for cell in (self.today, self.chosen))
         money = 0.0 if before is None or after is None else before - after
         return money, self.figures.size - self.bytes_with(self.chosen)
 
     def amounts(self, cell: Cell) -> Month:
-        """Of a month, with producers that send a cell's batches."""
+        """Return the amounts of a month by kind of cost, if producers send the batches of a cell."""
         return amounts(self.figures, cell, cell, self.about.traffic, self.about.rate)
 
     def bytes_with(self, cell: Cell) -> float:
-        """The topic's bytes on one broker's disk with a cell's batches."""
+        """Return the bytes of the topic on the disk of one broker, with the batches of a cell."""
         return self.figures.size * (1.0 if cell is self.today else factor(self.figures, cell))
 
     def stored_and_sent(self, cell: Cell) -> dict[str, Any]:
-        """Return the bytes of a cell's batches on all disks and on the network."""
+        """Return the bytes of the topic on all disks and on the network, with the batches of a cell."""
         size, traffic = self.bytes_with(cell), self.about.traffic
         wire = {"in": size, "replication": size * (traffic.replication_factor - 1), "out": size * traffic.consumers}
         return {"bytesOnDisk": size * traffic.replication_factor, "bytesOnWire": wire}
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the report of the topic as values for JSON."""
         topic, advice, rate = self.figures, self.advice, self.about.rate
         total, level = topic.total, topic.level
         return {
@@ -139,7 +145,7 @@ class TopicReport:
         }
 
     def cell_dict(self, cell: Cell) -> dict[str, Any]:
-        """The figures of a cell, for JSON."""
+        """Return the figures of a cell as values for JSON."""
         saving, spread = (0.0, None) if cell is self.today else self.figures.saving(cell)
         compress, decompress = cell.milliseconds
         month = self.amounts(cell)
@@ -171,7 +177,7 @@ class TopicReport:
         }
 
     def _by_broker(self, cell: Cell) -> dict[str, Any] | None:
-        """The month if producers stay as they are and the broker compresses; not where that changes the batches."""
+        """The amounts of a month if brokers compress today's batches; ``None`` for a cell of another batch size."""
         if cell.batch_size != TODAY:
             return None
         month = amounts(self.figures, self.today, cell, self.about.traffic, self.about.rate)
@@ -180,16 +186,16 @@ class TopicReport:
 
 @dataclass
 class Report:
-    """All topics.
+    """The result of :func:`kafkacomp.advise`: the reports of all topics.
 
     Attributes:
         settings: The settings of the run.
         prices: The prices, which are empty without a price file.
         topics: The report of each topic.
-        problems: Messages about what could not be read.
-        empty: Topics without batches.
-        internal: Kafka's internal topics, which were left out.
-        environment: The machine and the versions that measured; only in reports of the command.
+        problems: Messages about files that could not be read, and about wrong lines of the price file.
+        empty: The names of topics without batches.
+        internal: The names of Kafka's internal topics that were left out.
+        environment: The machine and the versions with which the topics were measured; only in reports of the command.
     """
 
     settings: Settings
@@ -206,7 +212,7 @@ class Report:
         return not self.problems
 
     def refuse_nothing(self) -> None:
-        """Raise ValueError if everything could be read and contains no batch."""
+        """Raise ``ValueError`` if everything could be read and no topic has a batch."""
         if self.topics or self.problems:
             return
         if self.internal:
@@ -273,7 +279,14 @@ class Report:
         return html(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the report as values for JSON, as ``kafkacomp advise --json`` prints it.
+
+        Example:
+            >>> import kafkacomp as kc
+            >>> found = kc.advise(example).to_dict()
+            >>> [(each["topic"], each["advice"]["verdict"]) for each in found["topics"]]
+            [('orders', 'change')]
+        """
         settings, prices = self.settings, self.prices
         return {
             "format": FORMAT,

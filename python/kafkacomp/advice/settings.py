@@ -41,14 +41,20 @@ class Settings:
 
     Attributes:
         codecs: The compression types and levels to try.
-        batch_sizes: ``batch.size`` of producers, bytes.
-        sample_bytes: Bytes on disk to read of each topic.
-        seed: The same seed gives the same sample.
-        time_budget: Processor seconds for other batch sizes than today's, for all topics together. They are estimated
-            from the codecs' usual speed, so that the same settings measure the same on every machine. Some windows of
-            each topic are always measured.
+        batch_sizes: The values of a producer's ``batch.size`` to try, in bytes; 1 is one record for each batch.
+        sample_bytes: The bytes on disk that are read of each topic.
+        seed: The seed of the sample; the same seed draws the same sample.
+        time_budget: The processor seconds for measuring other batch sizes than today's, for all topics together. They
+            are estimated from the usual speed of the codecs, so that the same settings measure the same on every
+            machine. Some windows of each topic are always measured.
         internal_topics: Whether Kafka's internal topics are included.
         max_output_size: The most bytes that the records of one batch may decompress to.
+
+    Example:
+        >>> from kafkacomp import advice
+        >>> report = advice.advise(example, advice.Settings(batch_sizes=(16384,), sample_bytes=1 << 20, seed=7))
+        >>> report.settings.seed
+        7
     """
 
     codecs: tuple[Codec, ...] = tuple(parse_codecs(DEFAULT_CODECS))
@@ -67,16 +73,16 @@ class Settings:
             ValueError: there is no codec, or a number is out of range.
         """
         if not all(isinstance(codec, Codec) for codec in self.codecs):
-            raise TypeError("codecs must be a tuple of codecs, such as kafkacomp.bench.spec.parse_codecs gives")
+            raise TypeError("codecs must be codecs of kafkacomp.bench.spec, such as parse_codecs('lz4,zstd:3') returns")
         if not self.codecs:
-            raise ValueError("codecs must have at least one codec to measure")
+            raise ValueError("codecs must contain at least one codec")
         for size in self.batch_sizes:
             if not 1 <= size <= 1 << 30:
-                raise ValueError(f"batch sizes must be 1 to 1073741824 bytes, not {size}")
+                raise ValueError(f"batch_sizes must be 1 to 1073741824 bytes, not {size}")
         if self.sample_bytes < 1:
-            raise ValueError(f"the sample must have at least 1 byte, not {self.sample_bytes}")
+            raise ValueError(f"sample_bytes must be at least 1, not {self.sample_bytes}")
         if not 0 < self.time_budget <= _LONGEST:
-            raise ValueError(f"the time budget must be above 0 and at most {_LONGEST:,.0f} s, not {self.time_budget}")
+            raise ValueError(f"time_budget must be above 0 and at most {_LONGEST:,.0f} s, not {self.time_budget}")
 
 
 def size_name(size: int) -> str:

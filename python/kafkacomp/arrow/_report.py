@@ -25,6 +25,14 @@ class MissingRange(NamedTuple):
         reason: ``corrupt``, ``gap`` (the log has no bytes for them), ``compacted`` (log compaction has removed their
             records), ``limit`` (a batch exceeds a limit of the caller), ``unreadable`` (EIO), or ``vanished`` (the file
             was deleted after it was listed).
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> import pyarrow as pa
+        >>> rows = pa.table({"offset": [0, 1, 5], "value": ["a", "b", "c"]})
+        >>> folder = kc.write(rows, target, topic="orders", partition=0, batch_bytes=1).path
+        >>> [(each.first_offset, each.last_offset, each.reason) for each in kc.log.verify_partition(folder).missing]
+        [(2, 4, 'gap')]
     """
 
     topic: str | None
@@ -49,6 +57,17 @@ class SkippedRange:
         first_offset: The first offset that is missing because of it; ``None`` if the adjacent batches do not determine
             it.
         last_offset: The last offset that is missing because of it, inclusive.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> batch = kc.record.RecordBatchBuilder()
+        >>> batch.append(b"value")
+        >>> intact = batch.build()
+        >>> corrupt = intact[:-1] + b"?"
+        >>> reader = kc.scan(corrupt + intact, on_error="skip")
+        >>> rows = sum(batch.num_rows for batch in reader)
+        >>> rows, [(each.position, each.length == len(corrupt), each.reason) for each in reader.report.skipped]
+        (1, [(0, True, 'corrupt')])
     """
 
     file: str
@@ -83,6 +102,13 @@ class ScanReport:
             of ``replication-offset-checkpoint``.
         clamped_timestamps: The number of timestamps out of the range of ``timestamp_unit``, which were replaced by the
             nearest one in it.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> reader = kc.scan(example, end_offset=3)
+        >>> rows = sum(batch.num_rows for batch in reader)
+        >>> reader.report.records, reader.report.skipped, reader.report.missing
+        (3, (), ())
     """
 
     batches: int

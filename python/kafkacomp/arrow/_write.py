@@ -40,6 +40,14 @@ class WriteReport:
             partitions.
         log_end_offset: One more than the last record's offset. ``None`` in the sum of several partitions.
         partitions: The report of each partition, if the rows were divided among partitions; otherwise empty.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> import pyarrow as pa
+        >>> rows = pa.table({"topic": ["orders", "clicks"], "value": ["a", "b"]})
+        >>> report = kc.write(rows, target)
+        >>> report.records, [(each.records, each.log_end_offset) for each in report.partitions]
+        (2, [(1, 1), (1, 1)])
     """
 
     path: str

@@ -60,11 +60,11 @@ class BrokerProfile:
         [(40, 'lz4')]
     """
 
-    #: The versions with a profile; each profile is valid up to the next version in the list.
+    #: The versions that have a profile, from the oldest to the newest.
     NAMES: Final = tuple(_kafkacomp.profile_names())
 
     def __init__(self, version: str) -> None:
-        """Choose the profile of a version such as "0.10.2", "0.10.2.2" or "4.x", which is 4.4.
+        """Choose the profile of a version in :attr:`NAMES`, with or without a patch version ("2.8.2"); "4.x" is 4.4.
 
         Raises:
             ValueError: the version has no profile.
@@ -127,6 +127,16 @@ class BrokerProfile:
             KafkaCompError: the broker refuses the records; ``error_code`` is the code that it answers, or ``None`` if
                 it closes the connection instead.
             ValueError: an argument is not a valid setting.
+
+        Example:
+            >>> import kafkacomp as kc
+            >>> batch = kc.record.RecordBatchBuilder(compression_type="zstd")
+            >>> batch.append(b"value")
+            >>> try:
+            ...     kc.broker.BrokerProfile("2.8").append(batch.build(), produce_version=6)
+            ... except kc.KafkaCompError as error:
+            ...     print(error.error_code, type(error).__name__)
+            76 UnsupportedCompressionTypeError
         """
         timestamp_type = TimestampType(timestamp_type)
         if timestamp_type is TimestampType.NO_TIMESTAMP_TYPE:

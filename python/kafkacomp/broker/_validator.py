@@ -34,6 +34,11 @@ class AppendOrigin(enum.IntEnum):
         COORDINATOR: The group or transaction coordinator.
         CLIENT: A producer.
         RAFT_LEADER: The leader of the metadata quorum.
+
+    Example:
+        >>> from kafkacomp import broker
+        >>> broker.AppendOrigin.CLIENT
+        <AppendOrigin.CLIENT: 2>
     """
 
     REPLICATION = 0
@@ -148,6 +153,14 @@ class ValidatorConfig:
 
     Raises:
         ValueError: a value is not valid in Kafka's configuration, or the codec does not have the level.
+
+    Example:
+        >>> from kafkacomp import broker
+        >>> config = broker.ValidatorConfig(
+        ...     source_compression_type="gzip", target_compression_type="producer", compacted=True
+        ... )
+        >>> config.to_magic, config.origin.name
+        (2, 'CLIENT')
     """
 
     source_compression_type: CompressionTypeLike

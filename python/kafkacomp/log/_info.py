@@ -295,6 +295,14 @@ class LogDirInfo(_Sums):
 
     Attributes:
         partitions: The partitions of all topics.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> found = kc.LogDir(example).info()
+        >>> found.records, found.size, found.gaps, found.corrupt_bytes
+        (5, 181, 0, 0)
+        >>> [(each.topic, len(each.partitions)) for each in found.topics]
+        [('orders', 1)]
     """
 
     partitions: tuple[PartitionInfo, ...]

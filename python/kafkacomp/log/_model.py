@@ -139,6 +139,11 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
 
         Raises:
             ValueError: no topic matches a name or glob, or no topic has a partition with one of the numbers.
+
+        Example:
+            >>> import kafkacomp as kc
+            >>> kc.LogDir(example).select(topics=["ord*"])
+            [LogPartition('orders', 3, offsets 0 to 5, 1 segment, 181 bytes)]
         """
         return [
             self._partitions[each.topic or "", each.partition or 0]
@@ -297,15 +302,36 @@ class LogPartition:
         return self._found.topic_id if content is None else read_partition_metadata(content).topic_id
 
     def scan(self, **options: Any) -> ScanReader:  # noqa: ANN401 - those of kafkacomp.scan
-        """Read the records as Arrow; the options are those of :func:`kafkacomp.scan`."""
+        """Read the records as Arrow; the options are those of :func:`kafkacomp.scan`.
+
+        Example:
+            >>> import kafkacomp as kc
+            >>> reader = kc.LogDir(example)["orders", 3].scan(columns=["value"], start_offset=4)
+            >>> [batch["value"].to_pylist() for batch in reader]
+            [[b'order 4']]
+        """
         return scan(self, **options)
 
     def verify(self, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> PartitionReport:
-        """Check every batch and record of all segments, as :func:`kafkacomp.log.verify_partition` does."""
+        """Check every batch and record of all segments, as :func:`kafkacomp.log.verify_partition` does.
+
+        Example:
+            >>> import kafkacomp as kc
+            >>> report = kc.LogDir(example)["orders", 3].verify()
+            >>> report.is_intact, report.missing
+            (True, ())
+        """
         return check_partition(self._found, max_output_size=max_output_size)
 
     def info(self, *, deep: bool = False, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> PartitionInfo:
-        """Summarize the content of the partition; the options are those of :meth:`LogDir.info`."""
+        """Summarize the content of the partition; the options are those of :meth:`LogDir.info`.
+
+        Example:
+            >>> import kafkacomp as kc
+            >>> found = kc.LogDir(example)["orders", 3].info()
+            >>> [(each.message_format, each.compression_type, each.records) for each in found.counts]
+            [('2', 'none', 5)]
+        """
         checked_max_output_size(max_output_size)
         return describe_partition(self._found, deep=deep, max_output_size=max_output_size)
 
@@ -419,6 +445,12 @@ class LogSegment:
         Raises:
             ValueError: the segment is of Kafka 0.7, which has messages instead of batches.
             CorruptRecordError: while iterating, at a corrupt batch.
+
+        Example:
+            >>> import kafkacomp as kc
+            >>> segment = kc.LogDir(example)["orders", 3].segments[0]
+            >>> [record.value for batch in segment.batches() for record in batch][:2]
+            [b'order 0', b'order 1']
         """
         return self._open(verify_crc=verify_crc, max_output_size=max_output_size)
 
@@ -437,7 +469,14 @@ class LogSegment:
         )
 
     def scan(self, **options: Any) -> ScanReader:  # noqa: ANN401 - those of kafkacomp.scan
-        """Read the records as Arrow; the options are those of :func:`kafkacomp.scan`."""
+        """Read the records as Arrow; the options are those of :func:`kafkacomp.scan`.
+
+        Example:
+            >>> import kafkacomp as kc
+            >>> segment = kc.LogDir(example)["orders", 3].segments[0]
+            >>> [batch.num_rows for batch in segment.scan()]
+            [5]
+        """
         return scan(self, **options)
 
     def verify(self, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> SegmentReport:

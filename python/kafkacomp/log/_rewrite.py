@@ -100,6 +100,12 @@ class RepairReport(RewriteReport):
         corrupt_ranges: The number of corrupt ranges, which the new log does not contain.
         corrupt_bytes: The size of these ranges in bytes.
         zero_tail_bytes: The number of zero bytes at the ends of the source's segments.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> report = kc.log.repair(example, target)
+        >>> report.is_complete, report.corrupt_bytes, report.batches
+        (True, 0, 1)
     """
 
     repairs: tuple[Repair, ...]

@@ -46,6 +46,14 @@ class Finding(NamedTuple):
             it.
         last_offset: The last offset that is missing because of it, inclusive.
         is_gap: Whether these offsets are missing although nothing is corrupt.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> batch = kc.record.RecordBatchBuilder()
+        >>> batch.append(b"value")
+        >>> (finding,) = kc.log.verify_segment(batch.build()[:-1] + b"?").findings
+        >>> finding.is_error, finding.position, finding.message
+        (True, 0, 'record batch at byte 0 is corrupt (stored crc = ...')
     """
 
     file: str
@@ -113,6 +121,12 @@ class SegmentReport:
         more_findings: The number of further findings.
         errors: The number of errors among all findings.
         warnings: The number of warnings among all findings.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> report = kc.LogDir(example)["orders", 3].segments[0].verify()
+        >>> report.errors, report.by_compression_type["none"].records
+        (0, 5)
     """
 
     by_compression_type: dict[str, CodecCounts]
@@ -153,6 +167,12 @@ class PartitionReport:
         missing: Offsets that no segment has, in order; adjacent ranges are merged. At most 10,000
             ranges.
         more_missing: The number of further ranges.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> report = kc.LogDir(example)["orders", 3].verify()
+        >>> report.is_intact, [(each.file, each.message) for each in report.findings]
+        (True, [])
     """
 
     topic: str | None

@@ -25,6 +25,13 @@ class MessageAndOffset(NamedTuple):
         message: The message.
         offset: The position after the message's entry. For messages inside a compressed message, except the last one:
             the position of the compressed message.
+
+    Example:
+        >>> from kafkacomp import message_set
+        >>> for message, offset in message_set.read_messages(message_set.write_messages([b"first", b"second"])):
+        ...     print(message.payload, offset)
+        b'first' 15
+        b'second' 31
     """
 
     message: Message
@@ -49,6 +56,12 @@ class Converted(NamedTuple):
     Attributes:
         data: The batches end to end.
         offset_map: The starts of top-level messages and the end of the set, with the offsets that replace them.
+
+    Example:
+        >>> from kafkacomp import message_set
+        >>> converted = message_set.convert(message_set.write_messages([b"first", b"second"]), 2)
+        >>> [(each.position, each.offset) for each in converted.offset_map]
+        [(0, 0), (15, 1), (31, 2)]
     """
 
     data: bytes

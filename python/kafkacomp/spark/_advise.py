@@ -92,6 +92,10 @@ def advise(
     Raises:
         ValueError: an argument is out of range, or the paths contain no batches.
         ImportError: PySpark 3.5.
+
+    Example:
+        >>> found = advise(spark, "/backup/kafka-logs")  # doctest: +SKIP
+        >>> found.options.where("advised").show()  # doctest: +SKIP
     """
     opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
     broker.target_compression_type(compression_type, "none")

@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 
 class KafkaCompDataSource(SentToExecutors, DataSource):
-    """Kafka's log segments as a table with the columns of Spark's Kafka source."""
+    """Kafka's log segments as a table with the columns of Spark's Kafka source.
+
+    Example:
+        >>> df = spark.read.format("kafkacomp").load("/backup/kafka-logs")  # doctest: +SKIP
+        >>> df.where("topic = 'orders'").select("partition", "offset", "value").show()  # doctest: +SKIP
+    """
 
     @classmethod
     def name(cls) -> str:
