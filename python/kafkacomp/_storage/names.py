@@ -106,7 +106,7 @@ def owner_of(folder: str, name: str) -> tuple[str, int] | tuple[None, None]:
     """The topic and partition of the file ``name`` in a folder, by the folder's name, if known.
 
     A topic id in the name of a folder of tiered storage may end in a dash and digits, as the name of a broker's folder
-    does; the file's name tells which one it is.
+    does; the file's name shows which one it is.
     """
     is_tiered = is_tiered_segment(name.partition(".")[0] + ".log")
     own = None if is_tiered else partition_of(basename(folder))

@@ -61,7 +61,7 @@ _SAME_BYTES: Final = 0.02
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What a recommendation depends on besides the topic's bytes."""
+    """The settings and the rate that a recommendation depends on, in addition to the topic's bytes."""
 
     prices: Prices
     traffic: Traffic

@@ -124,7 +124,7 @@ class RepairReport(RewriteReport):
         return not lost and all(each.reason == "compacted" for each in self.missing)
 
 
-#: The counts of repairs that are added up over all partitions: what a repair's report has besides.
+#: The counts of a repair's report that are added up over all partitions.
 _REPAIR_COUNTS = tuple(RepairReport.__annotations__.keys() - {"repairs"})
 
 

@@ -335,7 +335,7 @@ class _Reader:
         return replace(known, end_offset=end - 1, leader_epochs=epochs_within(checkpoint, known.start_offset, end - 1))
 
     def _chunked(self, wanted: _Wanted) -> _Remote | None:
-        """Open a segment that Aiven's plugin has stored; ``None`` if its manifest cannot be read, which was told."""
+        """Open a segment that Aiven's plugin has stored; ``None`` if its manifest cannot be read, which is reported."""
         path = self._folder.file(wanted.start, wanted.id, "rsm-manifest")
         try:
             manifest = read_manifest(self._folder.filesystem, path)
