@@ -17,6 +17,9 @@ decompress a column; read and write logs in Spark                :mod:`kafkacomp
 compress and decompress bytes or files as Kafka does             :func:`compress`, :func:`decompress`, :func:`open`
 recommend compression for topics                                 :func:`advise`
 ================================================================ ===================================================
+
+In the examples of this package, ``example`` is the path of a log directory with the partition ``orders-3``, which has
+five records, and ``target`` a path that does not exist yet.
 """
 
 from __future__ import annotations

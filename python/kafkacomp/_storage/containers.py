@@ -63,9 +63,10 @@ def refuse_content(filesystem: FileSystem, entry: Entry, name: str) -> None:
 
 
 def refuse_packed_segment(path: str) -> None:
-    """Refuse a local file with the name of a segment that is compressed. Only a few bytes are read, because every segment is checked.
+    """Refuse a local file with the name of a segment that is compressed.
 
-    A file that cannot be read is not refused here; the error comes when it is read.
+    Only a few bytes are read, because every segment is checked. A file that cannot be read is not refused here; the
+    error comes when it is read.
 
     Raises:
         ValueError: as :func:`refuse_container`.

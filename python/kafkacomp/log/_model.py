@@ -113,6 +113,7 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
         return tuple(dict.fromkeys(topic for topic, _ in self._partitions))
 
     def __getitem__(self, key: tuple[str, int]) -> LogPartition:
+        """Return the partition ``(topic, number)``; a KeyError lists those that exist."""
         try:
             return self._partitions[key]
         except KeyError:
@@ -469,14 +470,7 @@ class LogSegment:
         )
 
     def scan(self, **options: Any) -> ScanReader:  # noqa: ANN401 - those of kafkacomp.scan
-        """Read the records as Arrow; the options are those of :func:`kafkacomp.scan`.
-
-        Example:
-            >>> import kafkacomp as kc
-            >>> segment = kc.LogDir(example)["orders", 3].segments[0]
-            >>> [batch.num_rows for batch in segment.scan()]
-            [5]
-        """
+        """Read the records as Arrow; the options are those of :func:`kafkacomp.scan`."""
         return scan(self, **options)
 
     def verify(self, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> SegmentReport:

@@ -1,11 +1,22 @@
 """Kafka's formats in PySpark: functions on columns (3.5 and later), and segments as a data source (4.0 and later).
 
-``spark.read.format("kafkacomp").load(path)`` works without registration if kafkacomp is installed on the driver and
-the executors: Spark finds ``pyspark_kafkacomp.DefaultSource``. ``docs/spark.md`` lists the options and versions, and
-says how to install the wheel on executors.
+=============================================================== ========================================================
+task                                                            start with
+=============================================================== ========================================================
+decompress a column; compress a column                          :func:`decompress`, :func:`compress`
+read the records of a column of record sets                     :func:`records`, :func:`parse_records`
+call these functions from SQL                                   :func:`register`
+read, follow and write logs                                     :class:`KafkaCompDataSource`, the format ``kafkacomp``
+write segments as Parquet files, without the JVM                :func:`export`
+recommend compression for topics                                :func:`advise`
+=============================================================== ========================================================
 
-    >>> from kafkacomp import spark as kspark  # doctest: +SKIP
-    >>> df.select(kspark.decompress("payload", "lz4"))  # doctest: +SKIP
+``spark.read.format("kafkacomp").load(path)`` works without registration if kafkacomp is installed on the driver and
+the executors: Spark finds ``pyspark_kafkacomp.DefaultSource``. ``docs/spark.md`` describes the options, and how to
+install the wheel on executors.
+
+    >>> import kafkacomp.spark as ks  # doctest: +SKIP
+    >>> df.select(ks.decompress("payload", "lz4"))  # doctest: +SKIP
     >>> spark.read.format("kafkacomp").load("/backup/kafka-logs")  # doctest: +SKIP
 """
 
@@ -59,15 +70,16 @@ def register(spark: SparkSession, *, max_output_size: int = MAX_OUTPUT_SIZE) -> 
     | ``kafka_compress(data, compression_type [, compression_level [, magic]])`` | :func:`compress` |
     | ``kafka_parse_records(data)`` | :func:`parse_records`, with the default columns |
 
-    A function fails the query at a corrupt cell; its variant with the prefix ``try_`` makes the cell null. PySpark 3.5
-    has no data sources in Python: only the functions are registered there.
+    At a corrupt cell a function fails the query; its variant with the prefix ``try_`` returns null. PySpark 3.5 has no
+    data sources in Python: only the functions are registered there.
 
     Args:
         spark: The session.
         max_output_size: The most bytes that one cell may decompress to, for all of these functions.
 
     Example:
-        >>> register(spark)  # doctest: +SKIP
+        >>> import kafkacomp.spark as ks  # doctest: +SKIP
+        >>> ks.register(spark)  # doctest: +SKIP
         >>> spark.sql("SELECT kafka_decompress(payload, 'lz4') FROM captured")  # doctest: +SKIP
     """
     register_functions(spark, max_output_size=max_output_size)

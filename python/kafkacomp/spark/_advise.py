@@ -73,10 +73,11 @@ def advise(
         spark: The session.
         path: A path or URL of log directories, partitions or segments, or several; the driver and all executors must
             reach the same files by it.
-        settings: Codecs, batch sizes, and the size and seed of the sample. The command draws the same sample from the
-            same seed.
+        settings: The codecs and batch sizes to try, and the size and seed of the sample. The command draws the same
+            sample with the same seed.
         prices: The path of a price file on the driver, or the result of :func:`kafkacomp.advice.prices.parse`.
-        max_latency_ms: The most milliseconds that a larger batch may add, including the time to fill it if known.
+        max_latency_ms: The most milliseconds that a larger batch may add, including the time to fill it if the topic's
+            rate is known. Default: no limit.
         compression_type: The current ``compression.type`` of the topics.
         assume_rate: Bytes per second that producers send to each topic whose timestamps do not show the rate.
         filesystem: The file system of the paths, for the driver and the executors: one of ``pyarrow.fs`` or fsspec, or
@@ -86,15 +87,16 @@ def advise(
             :func:`kafkacomp.scan`.
 
     Returns:
-        ``options``, a DataFrame with a row for each topic, codec and batch size, and ``report``, the report that the
-        command prints.
+        A named tuple: ``options``, a DataFrame with a row for each topic, codec and batch size, and ``report``, the
+        report that the command prints.
 
     Raises:
         ValueError: an argument is out of range, or the paths contain no batches.
         ImportError: PySpark 3.5.
 
     Example:
-        >>> found = advise(spark, "/backup/kafka-logs")  # doctest: +SKIP
+        >>> import kafkacomp.spark as ks  # doctest: +SKIP
+        >>> found = ks.advise(spark, "/backup/kafka-logs")  # doctest: +SKIP
         >>> found.options.where("advised").show()  # doctest: +SKIP
     """
     opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)

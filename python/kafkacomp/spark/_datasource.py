@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 
 
 class KafkaCompDataSource(SentToExecutors, DataSource):
-    """Kafka's log segments as a table with the columns of Spark's Kafka source.
+    """The data source ``kafkacomp``: Kafka's log segments as a table with the columns of Spark's Kafka source.
+
+    Options of ``spark.read``: ``columns``, ``includeHeaders``, ``topic``, ``partition``, ``subscribe``,
+    ``subscribePattern``, ``assign``, ``startingOffsets``, ``endingOffsets``, ``startingTimestamp``,
+    ``endingTimestamp``, ``failOnDataLoss``, ``isolationLevel``, ``mode``, ``splitSize``, ``maxOutputSize`` and others;
+    of ``df.write``: ``topic``, ``numPartitions``, ``topicId``, ``compression.type``, ``compression.level``,
+    ``batch.size`` and ``segment.bytes``. An unknown option is an error that lists all of them; ``docs/spark.md``
+    describes each.
 
     Example:
         >>> df = spark.read.format("kafkacomp").load("/backup/kafka-logs")  # doctest: +SKIP
@@ -33,12 +40,12 @@ class KafkaCompDataSource(SentToExecutors, DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The name for ``format``."""
+        """Return the name for ``format``."""
         return "kafkacomp"
 
     @briefly
     def schema(self) -> StructType:
-        """The columns that the options select, the same for batch reads and streams."""
+        """Return the columns that the options select; they are the same for batch reads and streams."""
         return _read.schema(self.options)
 
     @briefly

@@ -101,7 +101,7 @@ def export(
     isolation_level: IsolationLevel = "read_uncommitted",
     options: Mapping[str, object] | None = None,
 ) -> Exported:
-    """Write segments as Parquet files: executors read and write, and the driver commits all files or none.
+    """Write segments as Parquet files; the executors read and write, and the driver commits all files or none.
 
     The rows are those of ``spark.read.format("kafkacomp")`` with the same options, but they do not pass through the
     JVM. Spark repeats a task that fails or whose executor is lost; the files of exactly one attempt are published. With
@@ -137,7 +137,8 @@ def export(
         ImportError: PySpark 3.5.
 
     Example:
-        >>> export(spark, "/backup/kafka-logs", "/lake/orders", partition_by=["topic"])  # doctest: +SKIP
+        >>> import kafkacomp.spark as ks  # doctest: +SKIP
+        >>> ks.export(spark, "/backup/kafka-logs", "/lake/orders", partition_by=["topic"])  # doctest: +SKIP
         Exported(files=2, bytes=7319, rows=2400, skipped=(), missing=(), more_missing=0)
     """
     one_of("format", format, _FORMATS)

@@ -37,7 +37,7 @@ def decompress(
     mode: Mode = "FAILFAST",
     max_output_size: int = MAX_OUTPUT_SIZE,
 ) -> Column:
-    """Decompress the cells of a column as Kafka's reader does; see :func:`kafkacomp.decompress`.
+    """Decompress the cells of a column as Kafka's reader does, like :func:`kafkacomp.decompress`.
 
     This is an Arrow UDF from PySpark 4.1 on, and a pandas UDF before. If an argument is null, so is the result.
 
@@ -54,12 +54,14 @@ def decompress(
             ``spark.sql.execution.arrow.maxRecordsPerBatch`` (10,000 by default). About 4 MB for a batch is fastest.
 
     Raises:
-        ValueError: an argument has an unknown value or is out of range. In the query, as the cause of the driver's
-            PythonException: what :func:`kafkacomp.arrow.decompress_cells` raises, with the partition, the row of the
-            Arrow batch and the byte.
+        ValueError: an argument has an unknown value or is out of range.
+        PythonException: when the query runs with ``FAILFAST``: a cell is bad. The message has the partition, the row of
+            the Arrow batch and the byte.
 
     Example:
-        >>> df.select(decompress("payload", "lz4"))  # doctest: +SKIP
+        >>> import kafkacomp.spark as ks  # doctest: +SKIP
+        >>> df.select(ks.decompress("payload", "lz4"))  # doctest: +SKIP
+        >>> df.select(ks.decompress("payload", df.codec, mode="PERMISSIVE"))  # doctest: +SKIP
     """
     parameters, constants = _split(compression_type=compression_type, magic=magic)
     constants |= _checked(constants) | _options(mode, max_output_size)
@@ -74,7 +76,7 @@ def compress(
     magic: int | Column = 2,
     mode: Mode = "FAILFAST",
 ) -> Column:
-    """Compress the cells of a column as Kafka does; see :func:`kafkacomp.compress`.
+    """Compress the cells of a column as Kafka does, like :func:`kafkacomp.compress`.
 
     Args:
         col: A binary or string column or its name; strings are compressed as UTF-8.
@@ -86,10 +88,12 @@ def compress(
             PERMISSIVE makes it null.
 
     Raises:
-        ValueError: an argument has an unknown value or is out of range. In the query, the same for cells, with the row.
+        ValueError: an argument has an unknown value or is out of range.
+        PythonException: when the query runs with ``FAILFAST``: a cell cannot be compressed. The message has the row.
 
     Example:
-        >>> df.select(compress("text", "zstd", compression_level=3))  # doctest: +SKIP
+        >>> import kafkacomp.spark as ks  # doctest: +SKIP
+        >>> df.select(ks.compress("text", "zstd", compression_level=3))  # doctest: +SKIP
     """
     parameters, constants = _split(compression_type=compression_type, compression_level=compression_level, magic=magic)
     constants |= _checked(constants)
@@ -109,11 +113,11 @@ def parse_records(
     mode: Mode = "FAILFAST",
     max_output_size: int = MAX_OUTPUT_SIZE,
 ) -> Column:
-    """Read the records of cells that are record sets (batches of magic 0, 1 and 2) as array<struct>.
+    """Read the records of a column of record sets (batches of magic 0, 1 and 2) as array<struct>.
 
-    ``explode`` turns them into rows; :func:`records` does so without arrays in between. A null becomes a null, an empty
-    cell an empty array. A batch that the end of a cell truncates is left out, as in Kafka's consumer; the first batch
-    must be complete.
+    ``explode`` converts the arrays to rows; :func:`records` returns rows without the arrays in between. A null becomes
+    a null, an empty cell an empty array. A batch that the end of a cell truncates is left out, as in Kafka's consumer;
+    the first batch must be complete.
 
     Args:
         col: A binary column or its name.
@@ -126,12 +130,13 @@ def parse_records(
         max_output_size: The most bytes that the records of one cell may decompress to, all batches together.
 
     Raises:
-        ValueError: an argument has an unknown value or is out of range. In the query: what
-            :func:`kafkacomp.arrow.parse_cells` raises, with the partition, the row of the Arrow batch and the byte of
-            the cell.
+        ValueError: an argument has an unknown value or is out of range.
+        PythonException: when the query runs with ``FAILFAST``: a cell is corrupt or too large. The message has the
+            partition, the row of the Arrow batch and the byte of the cell.
 
     Example:
-        >>> df.select(F.explode(parse_records("fetched")))  # doctest: +SKIP
+        >>> import kafkacomp.spark as ks  # doctest: +SKIP
+        >>> df.select(F.explode(ks.parse_records("fetched")))  # doctest: +SKIP
     """
     names = record_columns(columns)
     constants = _parsing(names, include_control, verify_crc) | _options(mode, max_output_size)
@@ -149,14 +154,16 @@ def records(
     mode: RecordsMode = "FAILFAST",
     max_output_size: int = MAX_OUTPUT_SIZE,
 ) -> DataFrame:
-    """Make a row for each record of cells that are record sets, by ``mapInArrow``; a null or empty cell has no rows.
+    """Return a DataFrame with a row for each record of a column of record sets.
 
-    A worker holds the records of one cell, or of 256 KB of small cells, and returns Arrow batches of about 2 MB.
+    A null or empty cell has no rows. The rows are made by ``mapInArrow``: a worker holds the records of one cell, or of
+    256 KB of small cells, and returns Arrow batches of about 2 MB.
 
     Args:
         df: Any DataFrame.
         column: Its binary column of record sets, or the column's name.
-        keep: Names of columns of ``df`` to repeat first in every row of their cell; True for all except ``column``.
+        keep: Names of columns of ``df`` whose values are repeated in the rows of their cell, before the columns of the
+            record; True for all except ``column``.
         columns: As for :func:`parse_records`.
         include_control: As for :func:`parse_records`.
         verify_crc: As for :func:`parse_records`.
@@ -166,10 +173,12 @@ def records(
 
     Raises:
         ValueError: an argument has an unknown value or is out of range; a kept column has the name of a record column.
-        TypeError: ``column`` is not binary. In the query: as for :func:`parse_records`.
+        TypeError: ``column`` is not binary.
+        PythonException: when the query runs, as for :func:`parse_records`.
 
     Example:
-        >>> records(df, "fetched", keep=["captured_at"])  # doctest: +SKIP
+        >>> import kafkacomp.spark as ks  # doctest: +SKIP
+        >>> ks.records(df, "fetched", keep=["captured_at"])  # doctest: +SKIP
     """
     chosen = one_of("mode", mode, "FAILFAST", "PERMISSIVE", "DROPMALFORMED")
     names = record_columns(columns)

@@ -129,10 +129,10 @@ fn what_cannot_be_a_record_is_named() {
     let numbers = || -> ArrayRef { Arc::new(Int64Array::from(vec![1, 2])) };
     let fail =
         |columns: Vec<(&str, ArrayRef)>| build(&[rows(columns)], BatchSettings::default()).unwrap_err().to_string();
-    assert_eq!(fail(vec![("key", value())]), "there is no column value");
+    assert_eq!(fail(vec![("key", value())]), "the rows have no column value");
     assert_eq!(
         fail(vec![("value", numbers())]),
-        "column value cannot be of type Int64: binary or string, or a dictionary of these"
+        "column value cannot be of type Int64: expected binary or string, or a dictionary of these"
     );
     assert!(fail(vec![("value", value()), ("offset", value())]).ends_with(": int64"));
     assert!(fail(vec![("value", value()), ("timestamp", value())]).ends_with("int64 in milliseconds"));

@@ -60,8 +60,10 @@ impl Target {
 }
 
 fn broker_compression_type(value: &str) -> PyResult<BrokerCompressionType> {
-    BrokerCompressionType::for_config(value)
-        .ok_or_else(|| PyValueError::new_err(format!("compression.type has no value {value:?}")))
+    BrokerCompressionType::for_config(value).ok_or_else(|| {
+        let expected = "uncompressed, zstd, lz4, snappy, gzip, producer";
+        PyValueError::new_err(format!("compression.type must be one of {expected}, not {value:?}"))
+    })
 }
 
 fn append_origin(id: u8) -> PyResult<AppendOrigin> {

@@ -9,7 +9,7 @@ use crate::Column;
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// A required column is missing.
-    #[error("there is no column {}", .column.name())]
+    #[error("the rows have no column {}", .column.name())]
     MissingColumn {
         /// The column.
         column: Column,
@@ -21,7 +21,7 @@ pub enum BuildError {
         column: Column,
     },
     /// A column whose type cannot be converted to that of its field.
-    #[error("column {} cannot be of type {data_type}: {}", .column.name(), wanted(*.column))]
+    #[error("column {} cannot be of type {data_type}: expected {}", .column.name(), wanted(*.column))]
     ColumnType {
         /// The column.
         column: Column,
