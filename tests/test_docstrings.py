@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import inspect
 import pkgutil
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
-from kafkacomp import exceptions
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from kafkacomp import _kafkacomp, exceptions, message_set, record
 
 MODULES = sorted(
     each.name
@@ -151,3 +150,27 @@ def test_the_package_names_where_each_task_starts() -> None:
         for part in name.split("."):
             found = getattr(found, part)
         assert found.__doc__, name
+
+
+#: Classes of the extension module that users get, whose documentation on the site is that of the stub.
+IN_RUST = (
+    message_set.Message, message_set.MessageReader, record.BatchReader, record.BatchStream, record.Record,
+    record.RecordBatch, _kafkacomp.RecordBatchBuilder, _kafkacomp.ScanReader, _kafkacomp.ArrowArray,
+)  # fmt: skip
+
+
+def _words(text: str) -> str:
+    """The words of a docstring without markup, which Rust and Python write differently."""
+    return " ".join(re.sub(r":(?:func|class|meth|mod):|`", "", text).split())
+
+
+@pytest.mark.parametrize("found", IN_RUST, ids=lambda found: found.__name__)
+def test_help_of_a_class_in_rust_is_that_of_its_stub(found: type) -> None:
+    stub = ast.parse(Path(_kafkacomp.__file__).with_name("_kafkacomp.pyi").read_text(encoding="utf-8"))
+    (described,) = (each for each in stub.body if isinstance(each, ast.ClassDef) and each.name == found.__name__)
+    documented = [described, *(each for each in described.body if isinstance(each, ast.FunctionDef))]
+    for node in documented:
+        text = ast.get_docstring(node)
+        if text is not None and not node.name.startswith("__"):
+            shown = found.__doc__ if node is described else getattr(found, node.name).__doc__
+            assert _words(shown or "").startswith(_words(text)), node.name

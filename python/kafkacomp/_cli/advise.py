@@ -109,11 +109,14 @@ def advise(  # noqa: PLR0917 - click hands everything over by name
     compression_type: str, threads: int | None, as_json: bool, html: Path | None, force: bool, max_output_size: int,
     encryption_keys: dict[str, str] | None, storage_options: dict[str, object] | None,
 ) -> int:  # fmt: skip
-    """Recommend whether to compress topics, with what, and what that saves, from a sample of their batches.
+    """Recommend compression for topics, based on samples.
+
+    The report shows whether to compress each topic, with which codec, level and batch size, and what that saves,
+    measured on a sample of its batches.
 
     PATHS are log directories, partitions, segments, URLs of these, or files of sample records: JSON lines or Parquet.
     The exit status is 1 if something could not be read or a line of the price file is wrong; the rest is evaluated.
-    It is 2 if there is nothing to evaluate.
+    It is 2 if there are no batches.
     """
     from kafkacomp.advice import advise as run  # noqa: PLC0415 - needs pyarrow
 

@@ -152,7 +152,9 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
     header: tuple[str, ...],
     **bounds: Any,  # noqa: ANN401 - handed on
 ) -> int:
-    """Show the content of segments, snapshots of the metadata log, indexes, producer snapshots and checkpoints.
+    """Show the content of segments, index files and checkpoints.
+
+    Snapshots of the metadata log and of producers are shown, too.
 
     PATHS are files, folders or URLs. Segments that Aiven's plugin has stored are decoded, and shown after their
     manifests. A file whose name is not one of Kafka's is read as a record set.
@@ -195,7 +197,9 @@ def verify(
     max_output_size: int,
     **opening: Any,  # noqa: ANN401 - the fields of SourceOptions
 ) -> int:
-    """Check every checksum and decode every record of files or folders; compare indexes with their segments.
+    """Check every checksum, every record and every index.
+
+    Every record is decoded, and every index is compared with its segment.
 
     Corruption is an error, and the exit status is 1. Anomalies that Kafka accepts but other readers may not are
     warnings.
@@ -330,9 +334,10 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     header: tuple[str, ...], limit: int | None, partition_by: list[str] | None,
     **options: Any,  # noqa: ANN401 - handed on to scan
 ) -> int:  # fmt: skip
-    """Write the records of segments, folders or URLs to a Parquet, Arrow, CSV or JSON lines file.
+    """Write records to a Parquet, Arrow, CSV or JSON lines file.
 
-    The file appears complete or not at all. In CSV and JSON lines, timestamps are numbers in --timestamp-unit.
+    SOURCES are segments, partitions, log directories or URLs of these. The file appears complete or not at all. In CSV
+    and JSON lines, timestamps are numbers in --timestamp-unit.
     """
     form = form or writers.format_of(target.name)[0]
     form = form or ("parquet" if partition_by else None)

@@ -52,10 +52,11 @@ def diff(  # noqa: PLR0917 - click hands everything over by name
     source: str, other: str, topics: list[str] | None, partitions: list[int] | None, threads: int | None,
     as_json: bool, storage_options: dict[str, object] | None, **options: Any,  # noqa: ANN401 - handed on to scan
 ) -> int:  # fmt: skip
-    """Compare the records of two logs: offset, timestamp, key, value and headers.
+    """Compare the records of two logs.
 
     SOURCE and OTHER are log directories, partitions, segments or URLs of these. Partitions are compared if their
-    folders have the same name, TOPIC-PARTITION. Batches, segments and compression may differ. Records that are corrupt
+    folders have the same name, TOPIC-PARTITION. Equal records have the same offset, timestamp, key, value and headers;
+    batches, segments and compression may differ. Records that are corrupt
     or missing in one log count as different. The exit status is 1 if a record differs; the first one of each partition
     is shown.
     """

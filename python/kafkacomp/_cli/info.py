@@ -62,7 +62,9 @@ def info(  # noqa: PLR0917 - click hands everything over by name
     paths: tuple[str, ...], by: str, topics: list[str] | None, partitions: list[int] | None, deep: bool, sort: str,
     threads: int | None, as_json: bool, log_format: LogFormat, max_output_size: int, **opening: Any,  # noqa: ANN401 - handed on
 ) -> int:  # fmt: skip
-    """Summarize a log directory: topics, sizes, records, time span, compression types, gaps, open transactions.
+    """Summarize topics: sizes, records, time spans, gaps.
+
+    Compression types, message formats, open transactions and corrupt data are shown, too.
 
     PATHS are log directories, partitions, segments or URLs of these. Only the headers of batches are read; batches
     smaller than 2 KiB are read completely. Without --deep no checksum is verified, so that corrupt headers may be

@@ -137,11 +137,12 @@ tiered_options = together(
 @tiered_options
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each segment.")
 def tiered(path: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
-    """List the remote segments at PATH: state, offsets, epochs, sizes, and the offsets that are read.
+    """List the segments of a remote storage.
 
-    PATH is a folder or URL of a remote storage of Kafka's LocalTieredStorage or Aiven's plugin, or a folder in it.
-    Without --remote-log-metadata the states are unknown; without --local-log-dir the valid offsets of overlapping
-    segments are unknown. The exit status is 1 if a manifest cannot be read or two segments have the same id.
+    For each segment the state, offsets, leader epochs and sizes are shown, and the offsets that are read. PATH is a
+    folder or URL of a remote storage of Kafka's LocalTieredStorage or Aiven's plugin, or a folder in it. Without
+    --remote-log-metadata the states are unknown; without --local-log-dir the valid offsets of overlapping segments are
+    unknown. The exit status is 1 if a manifest cannot be read or two segments have the same id.
     """
     opened = partial(open_filesystem, storage_options=options["storage_options"])
     with waiting("reading manifests"):

@@ -183,7 +183,9 @@ def validate(
     files: tuple[Path, ...], profile: str, cleanup_policy: str, timestamp_type: str, as_json: bool,
     **settings: Any,  # noqa: ANN401 - handed on to the profile
 ) -> int:  # fmt: skip
-    """Show whether a broker would store record sets, and how, or refuse them, and why.
+    """Show what a broker does with record sets.
+
+    It stores a record set as it is, stores it with other header fields, rebuilds it, or refuses it with an error code.
 
     Each of FILES contains one record set as a producer sends it. The exit status is 1 if a file is refused.
     """
