@@ -25,9 +25,14 @@ _MAX_MESSAGE_BYTES: Final = 1_048_588
 
 
 class Lines(NamedTuple):
-    """The configuration of producers, the topic or the broker."""
+    """The configuration to set for producers, the topic or the broker.
 
-    #: ``producer``, ``topic`` or ``broker``.
+    Attributes:
+        place: Where to set it: ``producer``, ``topic`` or ``broker``.
+        lines: The lines to set.
+        implies: The consequences of setting them.
+    """
+
     place: str
     lines: list[str]
     implies: str

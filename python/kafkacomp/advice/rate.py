@@ -77,16 +77,20 @@ class FileTimes:
 
 @dataclass(frozen=True)
 class Rate:
-    """The bytes sent to a topic per second, and where this figure comes from."""
+    """The bytes sent to a topic per second, and where this figure comes from.
 
-    #: Bytes per second from producers, compressed as today; None if it is unknown.
+    Attributes:
+        bytes_per_second: Bytes per second that producers send, compressed as today; ``None`` if the rate is unknown.
+        source: ``timestamps``, ``assumed`` or ``price file``; ``unknown`` without a rate.
+        why: One sentence: how the rate was determined, or why it is unknown.
+        first: The first of the timestamps, in milliseconds, between which the middle 90% of the bytes were sent.
+        last: The last of these timestamps.
+        seconds: The time in which all bytes were sent, in seconds.
+    """
+
     bytes_per_second: float | None
-    #: ``timestamps``, ``assumed`` or ``price file``; ``unknown`` without a rate.
     source: str
-    #: The basis of the rate, or the reason why it is unknown, as a sentence.
     why: str
-    #: The timestamps (milliseconds) between which the middle 90% of the bytes were sent, and the resulting time of all
-    #: bytes in seconds.
     first: int | None = None
     last: int | None = None
     seconds: float | None = None

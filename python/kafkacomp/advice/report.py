@@ -216,8 +216,8 @@ class Report:
         if self.topics or self.problems:
             return
         if self.internal:
-            raise ValueError(f"only internal topics, which are left out unless asked for: {', '.join(self.internal)}")
-        raise ValueError(f"no batches: {', '.join(self.empty) or 'there is nothing'}")
+            raise ValueError(f"only internal topics, which internal_topics=True includes: {', '.join(self.internal)}")
+        raise ValueError(f"no batches: {', '.join(self.empty) or 'the paths contain no topic'}")
 
     def totals(self) -> dict[str, Any]:
         """Return the sums of all topics: today, with the advice, and with one codec for all at today's batches."""

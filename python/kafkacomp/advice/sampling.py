@@ -1,7 +1,7 @@
 """Choose the bytes to read: windows of a topic's segments, chosen by a seed and spread over all partitions and times.
 
 A topic's segments, in the order of partitions and offsets, are divided into windows. The sample consists of as many
-windows as its size allows, one from each of that many equal stretches of this sequence, so that no large partition or
+windows as its size allows, one from each of that many equal parts of this sequence, so that no large partition or
 time span is left out. One half of the sample are many narrow windows, which show how the topic's content varies. The
 other half are wide windows, larger than the largest batch size to try, which show the effect of large batches. A topic
 that is not larger than the sample is read completely, in wide windows.
@@ -115,8 +115,8 @@ def find_topics(
     """Find the topics at the paths, in the order in which they are found.
 
     Args:
-        paths: Log folders, partitions, segments, URLs of these, record sets as bytes; files of records by their suffix:
-            ``.jsonl``, ``.ndjson``, ``.parquet``.
+        paths: Log directories, partitions, segments, URLs of these, record sets as bytes; files of records by their
+            suffix: ``.jsonl``, ``.ndjson``, ``.parquet``.
         failed: Called with the name of what cannot be read, and the error; the rest is still read.
         opening: The file system, storage options and keys with which to open paths and URLs.
 

@@ -30,16 +30,20 @@ if TYPE_CHECKING:
 
 @dataclass
 class Cell:
-    """The measurements of a codec at a batch size."""
+    """The measurements of a codec at one batch size.
+
+    Attributes:
+        codec: The compression type and level.
+        batch_size: The ``batch.size`` in bytes; 0 for the batches as they are stored today.
+        windows: The runs of each measured window, by the number of the window.
+        wide: The same for windows that only compare batch sizes with each other.
+        saving: The result of :meth:`TopicFigures.saving`, which is expensive to compute.
+    """
 
     codec: Codec
-    #: ``batch.size``, or TODAY.
     batch_size: int
-    #: The runs of each measured window, by the number of the window.
     windows: dict[int, list[Run]] = field(default_factory=dict)
-    #: The same for windows that do not represent the topic's content, but compare batch sizes with each other.
     wide: dict[int, list[Run]] = field(default_factory=dict)
-    #: The result of :meth:`TopicFigures.saving`, which is expensive to compute.
     saving: tuple[float, Spread | None] | None = field(default=None, repr=False, compare=False)
 
     @cached_property
@@ -91,20 +95,41 @@ class Cell:
 
 @dataclass
 class TopicFigures:
-    """All figures of one topic."""
+    """The figures of one topic, from all windows of its sample.
+
+    Attributes:
+        name: The name of the topic.
+        format: The message format of its next batches.
+        size: The size of the whole topic on disk, in bytes.
+        partitions: The number of its partitions.
+        segments: The number of its segments.
+        windows: The number of windows that represent the topic's content.
+        share: The share of the topic's bytes in these windows, 0 to 1.
+        read: The bytes of all windows, including those that only compare batch sizes with each other.
+        stored: Whether the records are in a log, not in a file of records.
+        today: The stored batches by window.
+        types: The stored batches by the name of their compression type.
+        batches: Stored bytes, bytes before compression and records of some batches.
+        cells: The measurements by codec and batch size.
+        payload: Statistics of the keys and values.
+        levels: The trials that determine the level, by compression type.
+        kept: Bytes on disk that compression does not change.
+        largest: The bytes of key, value and headers of the largest record in the sample.
+        stamps: Timestamps of records by window.
+        files: The modification times of the segment files.
+        whole: Whether every window of the sample was read to its end.
+        damage: Descriptions of what is corrupt or cannot be read, by window.
+        refused: The codecs to try that the topic's message format does not support, with the reason.
+    """
 
     name: str
     format: Format
-    #: Bytes on disk, partitions and segments of the whole topic, not only of the sample.
     size: int
     partitions: int
     segments: int
-    #: The number of windows that represent the topic's content, and the share of the topic's bytes in them.
     windows: int = 0
     share: float = 0.0
-    #: Bytes of all windows, including those that only compare batch sizes with each other.
     read: int = 0
-    #: Whether the records are in a log, not in a file of records.
     stored: bool = True
     today: dict[int, list[Run]] = field(default_factory=dict)
     types: dict[str, Run] = field(default_factory=dict)
@@ -113,16 +138,11 @@ class TopicFigures:
     payload: Payload = field(default_factory=Payload)
     levels: dict[CompressionType, Trials] = field(default_factory=dict)
     kept: int = 0
-    #: Bytes of the key, value and headers of the sample's largest record.
     largest: int = 0
-    #: Timestamps by window, and the modification times of the segment files.
     stamps: dict[int, Stamps] = field(default_factory=dict)
     files: FileTimes = field(default_factory=FileTimes)
-    #: Whether every window of the sample was read to its end.
     whole: bool = True
-    #: Descriptions of what is corrupt or cannot be read, by window.
     damage: dict[int, list[str]] = field(default_factory=dict)
-    #: Requested codecs that the topic's message format does not support, with the reason.
     refused: dict[str, str] = field(default_factory=dict)
 
     @property

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class SegmentInfo:
-    """What is known of a remote segment."""
+    """A segment in remote storage, with its state and metadata."""
 
     topic: str | None
     topic_id: str | None

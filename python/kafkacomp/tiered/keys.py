@@ -82,7 +82,7 @@ class EncryptionKeys:
 
 
 def _of_environment(key_id: str) -> str | None:
-    """The path of this key in the environment variable."""
+    """Return the path of this key in the environment variable."""
     text = os.environ.get(ENVIRONMENT)
     if text is None:
         return None

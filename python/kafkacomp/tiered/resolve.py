@@ -134,7 +134,8 @@ def resolve_remote(partitions: Iterable[Partition], options: TieredOptions, fail
         same.setdefault(each.key, []).append(each)
     if options.is_given and not same:
         raise ValueError(
-            "remote_log_metadata, local_log_dir and encryption_keys are for tiered storage, and the source is not one"
+            "remote_log_metadata, local_log_dir and encryption_keys are for tiered storage, and the source is not one:"
+            " remove them"
         )
     result = []
     for one in found:
