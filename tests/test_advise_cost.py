@@ -72,16 +72,16 @@ def test_example_is_right(capfd: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("[prices]\nstorge_gb_month = 1", "prices.storge_gb_month is not known"),
+        ("[prices]\nstorge_gb_month = 1", "prices.storge_gb_month is an unknown key"),
         ("[prices]\nvcpu_hour = -1", "prices.vcpu_hour must not be negative"),
         ("[prices]\nvcpu_hour = nan", "prices.vcpu_hour must be finite"),
         ("[prices]\nvcpu_hour = '1'", "prices.vcpu_hour must be a number"),
         ("[prices]\nvcpu_hour = true", "prices.vcpu_hour must be a number"),
         ("prices = 3", "prices must be a table"),
-        ("price = 3", "price is not known"),
+        ("price = 3", "price is an unknown key"),
         ("currency = 3", "currency must be text"),
         ("[traffic]\nreplication_factor = 0", "traffic.replication_factor must be 1"),
-        ("[traffic]\nconsumer = 2", "traffic.consumer is not known"),
+        ("[traffic]\nconsumer = 2", "traffic.consumer is an unknown key"),
         ("[traffic.topics]\norders = 2", "traffic.topics.orders must be a table"),
         ("[traffic.topics.orders]\ngb_per_day = -2", "traffic.topics.orders.gb_per_day must not be negative"),
     ],
@@ -110,7 +110,7 @@ def test_bad_prices_in_the_command(flights: Path, tmp_path: Path, capfd: pytest.
     report = json.loads(out)
     assert status == 1
     assert "prices.vcpu_hour must not be negative" in err
-    assert "prices.network is not known" in err
+    assert "prices.network is an unknown key" in err
     today = report["topics"][0]["today"]["money"]
     assert today["storage"] == pytest.approx(report["topics"][0]["bytesOnDisk"] / 1e9 * 10)
     assert today["cpuProducers"] is None
