@@ -1,5 +1,24 @@
 """Types of arguments, for annotations of your own functions.
 
+=============================== =======================================================================================
+type                            value
+=============================== =======================================================================================
+:data:`Source`                  what :func:`kafkacomp.scan` reads: a path, a URL, bytes, a file object, or several
+:data:`CompressionTypeLike`     a :class:`kafkacomp.CompressionType` or its name
+:data:`Headers`                 the headers of a record: pairs of key and value, or a mapping
+:data:`ArrowRows`               rows to write: a table, a data frame, a scan, a record batch
+:data:`ArrowColumn`             an Arrow array, or a stream of arrays such as a chunked array
+:class:`ArrowArray`             an object with ``__arrow_c_array__``
+:class:`ArrowStream`            an object with ``__arrow_c_stream__``
+:data:`FileArgument`            a path, or an object with ``read`` or ``write``
+:data:`StrPath`                 a local path
+:data:`LogFormat`               ``auto``, ``0.7`` or ``0.8+``
+:data:`IsolationLevel`          ``read_uncommitted`` or ``read_committed``
+:data:`OnError`                 ``raise`` or ``skip``
+:data:`TimestampUnit`           ``s``, ``ms``, ``us``, ``ns`` or ``int64``
+:data:`BinaryType`              ``binary``, ``large_binary`` or ``binary_view``
+=============================== =======================================================================================
+
 >>> from kafkacomp.typing import CompressionTypeLike, Source
 >>> def sizes(source: Source, compression_type: CompressionTypeLike) -> dict[str, int]: ...
 """
