@@ -43,10 +43,10 @@ class RewriteReport:
         missing: Offsets that the source should have and does not, in order; adjacent ranges are merged. At most 10,000
             for each partition. In the report of a repair, including the offsets of corrupt batches.
         more_missing: The number of further ranges.
-        warnings: Missing offsets that compaction does not explain, repeated batches, overlapping files. In the
-            report of a repair also index files of the source that could not be used, and transactions that are open at
-            the end of a log with missing offsets: their end may be among these, and a committed reader stops where they
-            begin.
+        warnings: Messages about missing offsets that compaction does not explain, repeated batches and overlapping
+            files. In the report of a repair also about index files of the source that could not be used, and about
+            transactions that are open at the end of a log with missing offsets: their end may be among these, and a
+            committed reader stops where they begin.
     """
 
     partitions: int
@@ -89,7 +89,7 @@ class Repair:
 
 @dataclass(frozen=True)
 class RepairReport(RewriteReport):
-    """The result of :func:`repair`.
+    """The result of :func:`repair`, which also has the fields of :class:`RewriteReport`.
 
     Attributes:
         repairs: The repairs in file order, the first 10,000 of each partition.
