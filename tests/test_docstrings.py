@@ -168,7 +168,8 @@ def _words(text: str) -> str:
 def test_help_of_a_class_in_rust_is_that_of_its_stub(found: type) -> None:
     stub = ast.parse(Path(_kafkacomp.__file__).with_name("_kafkacomp.pyi").read_text(encoding="utf-8"))
     (described,) = (each for each in stub.body if isinstance(each, ast.ClassDef) and each.name == found.__name__)
-    documented = [described, *(each for each in described.body if isinstance(each, ast.FunctionDef))]
+    methods = [each for each in described.body if isinstance(each, ast.FunctionDef)]
+    documented: list[ast.ClassDef | ast.FunctionDef] = [described, *methods]
     for node in documented:
         text = ast.get_docstring(node)
         if text is not None and not node.name.startswith("__"):
