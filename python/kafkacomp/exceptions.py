@@ -1,4 +1,4 @@
-"""All exceptions of the package; :class:`KafkaCompError` is their base.
+"""All exceptions of the package; ``KafkaCompError`` is their base.
 
 ``error_code`` is Kafka's code, if Kafka has one for the error. Errors about bytes have ``position``, the byte of the
 buffer or file at which the corrupt batch, message or frame begins, and, when a file is read, ``segment``, its name. All

@@ -239,7 +239,12 @@ def _checked(constants: dict[str, object]) -> dict[str, object]:
     """Check constants, and convert them to values that workers can unpickle."""
     checked: dict[str, object] = {}
     if "compression_type" in constants:
-        checked["compression_type"] = str(compression_type_of(constants["compression_type"]))
+        try:
+            checked["compression_type"] = str(compression_type_of(constants["compression_type"]))
+        except ValueError as error:
+            given = constants["compression_type"]
+            column = f"; for the values of a column, use F.col({given!r})" if isinstance(given, str) else ""
+            raise ValueError(f"{error}{column}") from None
     if "magic" in constants:
         checked["magic"] = checked_magic(constants["magic"])  # type: ignore[arg-type]
     return checked
