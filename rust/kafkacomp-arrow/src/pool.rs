@@ -14,7 +14,7 @@ const MOST_FREE: usize = 8;
 /// The most bytes of a type that are kept: two of the largest buffers.
 const MOST_FREE_BYTES: usize = 2 * MAX_POOLED_BUFFER;
 
-/// The free buffers of a type.
+/// The free buffers of a type, the least recently returned one first.
 #[derive(Debug)]
 pub struct Shelf<T>(Mutex<Vec<Vec<T>>>);
 
@@ -35,25 +35,23 @@ impl<T> Shelf<T> {
         }
     }
 
-    /// The smallest returned buffer with room for `count` values.
-    fn tightest(&self, count: usize) -> Option<Vec<T>> {
+    /// The smallest returned buffer with room for `count` values, but not for more than `most`.
+    fn tightest(&self, count: usize, most: usize) -> Option<Vec<T>> {
         let mut free = self.lock()?;
-        let fitting = free.iter().enumerate().filter(|(_, buffer)| buffer.capacity() >= count);
+        let fitting = free.iter().enumerate().filter(|(_, buffer)| (count..=most).contains(&buffer.capacity()));
         let tightest = fitting.min_by_key(|(_, buffer)| buffer.capacity()).map(|(index, _)| index)?;
-        Some(free.swap_remove(tightest))
+        Some(free.remove(tightest))
     }
 
-    /// Keeps a buffer. If there are too many, the smallest ones are freed: large buffers, such as those of the value column, are
-    /// the most expensive to replace.
+    /// Keeps a buffer. If there are too many, those that have not been used for the longest time are freed: a scan with other
+    /// options may need other sizes.
     fn keep(&self, buffer: Vec<T>) {
         let Some(mut free) = self.lock() else { return };
         if memory::push(&mut free, buffer).is_err() {
             return;
         }
         while free.len() > MOST_FREE || bytes_of(&free) > MOST_FREE_BYTES {
-            let smallest = free.iter().enumerate().min_by_key(|(_, kept)| kept.capacity()).map(|(index, _)| index);
-            let Some(smallest) = smallest else { return };
-            free.swap_remove(smallest);
+            free.remove(0);
         }
     }
 }
@@ -125,15 +123,16 @@ impl BufferPool {
         }
         // A little more than for the last batch, so that the next one probably fits.
         let room = || memory::with_capacity_hint(count.saturating_add(count / 8));
-        T::shelf(self).tightest(count).unwrap_or_else(room)
+        T::shelf(self).tightest(count, usize::MAX).unwrap_or_else(room)
     }
 
-    /// A buffer of `bytes` or more: a returned one with its old content, or a new one of zeros.
+    /// A buffer of `bytes` to twice as much: a returned one with its old content, or a new one of zeros. Views are not kept in a
+    /// buffer that is much larger than their values.
     ///
     /// # Errors
     /// Lack of memory.
     pub fn take_filled(&self, bytes: usize) -> Result<Vec<u8>, OutOfMemory> {
-        match self.bytes.tightest(bytes) {
+        match self.bytes.tightest(bytes, bytes.saturating_mul(2)) {
             Some(buffer) => Ok(buffer),
             None => memory::zeroed(bytes),
         }
@@ -143,7 +142,7 @@ impl BufferPool {
     pub fn take_largest(&self) -> Vec<u8> {
         let Some(mut free) = self.bytes.lock() else { return Vec::new() };
         let largest = free.iter().enumerate().max_by_key(|(_, buffer)| buffer.capacity()).map(|(index, _)| index);
-        let mut buffer = largest.map_or_else(Vec::new, |index| free.swap_remove(index));
+        let mut buffer = largest.map_or_else(Vec::new, |index| free.remove(index));
         buffer.clear();
         buffer
     }

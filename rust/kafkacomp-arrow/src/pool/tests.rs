@@ -45,8 +45,22 @@ fn what_is_kept_is_bounded() {
         pool.give(Vec::<u128>::with_capacity(count));
     }
     assert_eq!(kept(&pool.views).0, MOST_FREE);
-    // The largest ones.
+    // The last ones.
     assert!(pool.views.lock().unwrap().iter().all(|buffer| buffer.capacity() > 690));
+}
+
+#[test]
+fn buffers_of_an_earlier_scan_make_room_for_those_of_this_one() {
+    let pool = BufferPool::default();
+    for _ in 0..MOST_FREE {
+        pool.give(vec![0_u8; 8 << 20]);
+    }
+    // Views of 1 MiB in a buffer of 8 MiB would be copied.
+    let buffer = pool.take_filled(1 << 20).unwrap();
+    assert!(buffer.capacity() <= 2 << 20);
+    let address = buffer.as_ptr();
+    pool.give(buffer);
+    assert_eq!(pool.take_filled(1 << 20).unwrap().as_ptr(), address);
 }
 
 #[test]
