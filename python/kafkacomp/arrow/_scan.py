@@ -107,6 +107,7 @@ def scan(
         batch_rows: The most rows of an Arrow batch.
         arrow_batch_bytes: The most bytes of column data of an Arrow batch; one larger record gets a batch of its own.
         threads: Decoding threads; default: one per core that the process may use. The order is the same for any number.
+            The thread that reads the result is one of them if all sources are local files or in memory.
         timestamp_unit: The unit of the timestamp column, or ``int64`` for milliseconds since the epoch as integers. A
             timestamp out of the unit's range becomes the nearest one in the range; ``report.clamped_timestamps`` counts
             them.

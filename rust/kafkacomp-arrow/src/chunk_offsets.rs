@@ -17,6 +17,17 @@ use crate::report::{ScanReport, SkippedRange};
 #[derive(Debug)]
 pub struct Misplaced(pub ContentError);
 
+/// What is known between two batches of a chunk.
+#[derive(Debug)]
+pub struct PausedOffsets {
+    expected: Option<i64>,
+    started: bool,
+    /// The number of notes that were applied.
+    noted: usize,
+    start: Option<i64>,
+    losses: Vec<SkippedRange>,
+}
+
 /// Follows the batches of a chunk.
 pub struct ChunkOffsets<'c> {
     chunk: &'c Chunk,
@@ -39,23 +50,29 @@ pub struct ChunkOffsets<'c> {
 }
 
 impl<'c> ChunkOffsets<'c> {
-    /// Begins at the start of `chunk`, whose bytes are `data`.
-    pub fn new(chunk: &'c Chunk, data: &'c [u8], max_output_size: usize, report: Arc<Mutex<ScanReport>>) -> Self {
-        let notes = chunk.notes.iter();
-        let next = notes.as_slice().first().map_or(u64::MAX, |&(position, _)| position);
-        Self {
-            chunk,
-            data,
-            max_output_size,
-            report,
+    /// Begins at the start of `chunk`, whose bytes are `data`, or where it was paused.
+    pub fn new(
+        (chunk, data): (&'c Chunk, &'c [u8]),
+        paused: Option<PausedOffsets>,
+        max_output_size: usize,
+        report: Arc<Mutex<ScanReport>>,
+    ) -> Self {
+        let PausedOffsets { expected, started, noted, start, losses } = paused.unwrap_or_else(|| PausedOffsets {
             expected: chunk.expected,
             started: chunk.started,
-            notes,
-            next,
+            noted: 0,
             start: None,
-            last: None,
             losses: Vec::new(),
-        }
+        });
+        let notes = chunk.notes.get(noted..).unwrap_or(&[]).iter();
+        let next = notes.as_slice().first().map_or(u64::MAX, |&(position, _)| position);
+        Self { chunk, data, max_output_size, report, expected, started, notes, next, start, last: None, losses }
+    }
+
+    /// Pauses before a batch.
+    pub fn pause(self) -> PausedOffsets {
+        let noted = self.chunk.notes.len() - self.notes.len();
+        PausedOffsets { expected: self.expected, started: self.started, noted, start: self.start, losses: self.losses }
     }
 
     /// Whether the batch is read and not skipped.

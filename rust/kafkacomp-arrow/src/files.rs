@@ -35,6 +35,10 @@ impl OpenSegment for LocalSegment {
         read(Path::new(&swap))
     }
 
+    fn is_local(&self) -> bool {
+        true
+    }
+
     fn others(&self) -> Option<Box<dyn OtherSegments>> {
         Some(Box::new(FolderSegments(self.0.clone())))
     }
@@ -94,6 +98,10 @@ impl<T: AsRef<[u8]> + Send + Sync + std::fmt::Debug + 'static> OpenSegment for M
 
     fn side_file(&self, _: SideFile) -> io::Result<Option<Vec<u8>>> {
         Ok(None)
+    }
+
+    fn is_local(&self) -> bool {
+        true
     }
 
     /// The bytes may be those of a fetch response, whose last batch may be incomplete (`max.partition.fetch.bytes`).

@@ -18,6 +18,7 @@ pub mod committed;
 mod context;
 mod continuity;
 mod copies;
+mod decoder;
 pub mod files;
 mod first_offset;
 mod headers_column;

@@ -64,7 +64,7 @@ pub struct ScanOptions {
     pub batch_size: usize,
     /// The most bytes of column data of an Arrow batch.
     pub batch_bytes: usize,
-    /// Worker threads, at least 1.
+    /// The threads that decode, at least 1: workers and, if all segments are local, the consumer.
     pub threads: usize,
     /// The unit of the timestamp column.
     pub timestamp_unit: Option<TimeUnit>,

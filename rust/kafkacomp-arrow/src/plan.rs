@@ -24,7 +24,7 @@ use crate::report::{ScanError, ScanReport, SkippedRange};
 
 /// The column data of a chunk where several workers share the scan: small enough for the cache, and large enough to make the
 /// hand-over cheap.
-const SHARED_BATCH_BYTES: usize = 2 << 20;
+const SHARED_BATCH_BYTES: usize = 1 << 20;
 
 /// The least number of bytes that is worth a hand-over between threads.
 pub const MIN_CHUNK_BYTES: usize = 256 << 10;

@@ -19,8 +19,17 @@ use crate::report::{ScanError, ScanReport};
 /// times its size.
 pub(crate) const MAX_RECORD_BYTES: usize = i32::MAX as usize / 3;
 
-/// Receives finished Arrow batches; `false` ends the scan.
-pub type Sink<'s> = &'s mut dyn FnMut(ArrowRecordBatch) -> bool;
+/// Receives finished Arrow batches.
+pub type Sink<'s> = &'s mut dyn BatchSink;
+
+/// Where finished Arrow batches go.
+pub trait BatchSink {
+    /// Takes a batch; `false` ends the scan.
+    fn take(&mut self, batch: ArrowRecordBatch) -> bool;
+
+    /// The number of batches that the consumer has not taken; `None` if [`take`](Self::take) waits for the consumer.
+    fn collected(&self) -> Option<usize>;
+}
 
 /// Counts that are added to the report with each Arrow batch.
 #[derive(Debug, Default)]
@@ -213,7 +222,7 @@ pub(crate) fn flush_builder(
         report.bytes_out += bytes as u64;
         report.clamped_timestamps += clamped;
     }
-    if sink(finished) { Ok(()) } else { Err(ScanError::Closed) }
+    if sink.take(finished) { Ok(()) } else { Err(ScanError::Closed) }
 }
 
 /// Why a batch was not finished.

@@ -1,30 +1,35 @@
-//! A scan: worker threads that share one planner, and return Arrow batches in the planner's order.
+//! A scan: worker threads and the consumer share one planner and decode chunks; Arrow batches are returned in the planner's order.
 //!
-//! Every chunk has its own channel with room for one Arrow batch. The channels are in a bounded queue, in the order of the chunks.
-//! So a worker that is ahead waits, only a few batches per thread are in memory, and nothing is sorted. A single worker has one
-//! channel for all chunks, and the last rows of a chunk are returned with those of the next one.
+//! Every chunk has a place in a bounded queue, in the order of the chunks, and a worker's chunk a channel with room for one Arrow
+//! batch. So a worker that is ahead waits, only a few batches per thread are in memory, and nothing is sorted. If all segments are
+//! local, the consumer is one of the threads of the scan: while the next batch is not ready, it decodes a chunk itself. A single
+//! thread has one place for all chunks, and the last rows of a chunk are returned with those of the next one.
+//!
+//! A worker waits within a Kafka batch until the consumer has taken the Arrow batch before. The consumer cannot wait for itself, so
+//! it pauses between Kafka batches, and leaves one that would fill several Arrow batches to a new worker.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 use arrow_schema::SchemaRef;
 
-use crate::binary_type::BinaryType;
-use crate::cancel::cancellable;
+use crate::cancel::{as_consumer, cancellable};
 use crate::chunk::Chunk;
+use crate::decoder::Decoder;
 use crate::options::{Partition, ScanOptions};
 use crate::plan::{MIN_CHUNK_BYTES, Planner};
 use crate::pool::BufferPool;
 use crate::report::{ScanError, ScanReport};
+use crate::rows::BatchSink;
 use crate::schema::schema;
-use crate::view_buffers::SharedBytes;
-use crate::worker::Worker;
+use crate::watched::Watch;
+use crate::worker::Decoded;
 
 /// The number of bytes that a single worker reads at once: they and the columns built from them fit into a core's second-level
 /// cache.
@@ -33,10 +38,12 @@ const CHUNK_BYTES: usize = 256 << 10;
 const LARGE_CHUNK_BYTES: usize = 4 << 20;
 /// The number of chunks per thread for a small source: at its end, workers wait for the one with the last chunk.
 const CHUNKS_PER_THREAD: usize = 8;
+/// The number of chunks per thread in the queue: a thread that is ahead decodes the next one.
+const PLACES_PER_THREAD: usize = 2;
+/// How often the consumer looks whether the planner is free before it waits: for about the time of planning a chunk.
+const SPINS: usize = 2000;
 /// How long the end of a scan waits for its workers. A read cannot be interrupted; the worker ends when it returns.
 const LEAVING: Duration = Duration::from_millis(250);
-/// Buffers above this size are freed after the batch that needed them.
-const MAX_KEPT_BUFFER: usize = 2 * LARGE_CHUNK_BYTES;
 
 type Item = Result<ArrowRecordBatch, ScanError>;
 
@@ -58,9 +65,13 @@ pub enum Step {
 pub struct Scan {
     shared: Arc<Shared>,
     schema: SchemaRef,
-    current: Option<Receiver<Item>>,
+    /// The place of the chunk whose batches are returned.
+    current: Option<Place>,
+    /// The chunks that the consumer decodes; `None` if only workers do.
+    own: Option<Box<OwnChunks>>,
     workers: Vec<thread::JoinHandle<()>>,
     plan: Option<Vec<Partition>>,
+    interrupt: Option<Arc<dyn Watch>>,
     total_bytes: u64,
     done: bool,
 }
@@ -101,15 +112,93 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Queue {
-    chunks: VecDeque<Receiver<Item>>,
+    chunks: VecDeque<Place>,
+    /// Chunks that are being planned and will get a place.
+    planned: usize,
     running: usize,
 }
 
-/// What the queue has for the consumer.
-enum Place {
-    Next(Receiver<Item>),
+impl Queue {
+    fn has_room(&self, options: &ScanOptions) -> bool {
+        self.chunks.len() + self.planned < PLACES_PER_THREAD * options.threads.max(1)
+    }
+}
+
+/// The place of a chunk in the queue.
+#[derive(Debug)]
+struct Place {
+    /// Batches that the consumer has decoded while others were not ready.
+    decoded: VecDeque<Item>,
+    /// Where the other batches come from.
+    rest: Rest,
+}
+
+/// Who decodes the rest of a chunk.
+#[derive(Debug)]
+enum Rest {
+    Worker(Receiver<Item>),
+    /// The consumer: [`Scan::own`].
+    Consumer,
+    Nothing,
+}
+
+impl Place {
+    fn of(rest: Rest) -> Self {
+        Self { decoded: VecDeque::new(), rest }
+    }
+
+    fn is_consumers(&self) -> bool {
+        matches!(self.rest, Rest::Consumer)
+    }
+}
+
+/// The chunks that the consumer decodes, one at a time.
+#[derive(Debug)]
+struct OwnChunks {
+    decoder: Decoder,
+    /// Decoded batches of the current chunk.
+    ready: Collected,
+    state: Own,
+}
+
+/// What the consumer decodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Own {
+    /// No chunk.
+    Nothing,
+    /// A chunk.
+    Chunk,
+    /// A chunk that is complete, and whose batches may not have been returned yet.
+    Decoded,
+    /// The scan has no more chunks.
     End,
-    Waiting,
+}
+
+#[derive(Debug, Default)]
+struct Collected(VecDeque<Item>);
+
+impl BatchSink for Collected {
+    fn take(&mut self, batch: ArrowRecordBatch) -> bool {
+        self.0.push_back(Ok(batch));
+        true
+    }
+
+    fn collected(&self) -> Option<usize> {
+        Some(self.0.len())
+    }
+}
+
+/// Sends batches to the consumer, and waits until it has taken the one before.
+struct Channel<'c>(&'c SyncSender<Item>);
+
+impl BatchSink for Channel<'_> {
+    fn take(&mut self, batch: ArrowRecordBatch) -> bool {
+        self.0.send(Ok(batch)).is_ok()
+    }
+
+    fn collected(&self) -> Option<usize> {
+        None
+    }
 }
 
 impl Scan {
@@ -127,7 +216,23 @@ impl Scan {
             closed: Arc::default(),
             cancelled: AtomicBool::new(false),
         });
-        Self { shared, schema, current: None, workers: Vec::new(), plan: Some(partitions), total_bytes, done: false }
+        Self {
+            shared,
+            schema,
+            current: None,
+            own: None,
+            workers: Vec::new(),
+            plan: Some(partitions),
+            interrupt: None,
+            total_bytes,
+            done: false,
+        }
+    }
+
+    /// A scan whose reads on the consumer's thread are interrupted by `interrupt`.
+    pub fn interruptible(mut self, interrupt: Arc<dyn Watch>) -> Self {
+        self.interrupt = Some(interrupt);
+        self
     }
 
     /// The schema of all batches.
@@ -162,27 +267,134 @@ impl Scan {
         {
             return self.failed(error);
         }
+        let deadline = Instant::now().checked_add(patience);
         loop {
             if self.shared.cancelled.load(Ordering::Acquire) {
                 return self.failed(ScanError::Closed);
             }
-            if let Some(receiver) = &self.current {
-                match receiver.recv_timeout(patience) {
-                    Ok(Ok(batch)) => return Step::Batch(batch),
-                    Ok(Err(error)) => return self.failed(error),
-                    Err(RecvTimeoutError::Timeout) => return Step::Waiting,
-                    Err(RecvTimeoutError::Disconnected) => self.current = None,
-                }
+            match self.next_ready() {
+                Some(Ok(batch)) => return Step::Batch(batch),
+                Some(Err(error)) => return self.failed(error),
+                None => {}
             }
-            match self.next_receiver(patience) {
-                Place::Next(receiver) => self.current = Some(receiver),
-                Place::Waiting => return Step::Waiting,
-                Place::End => {
+            let has_worked = match as_consumer(|| self.decode()) {
+                Ok(has_worked) => has_worked,
+                Err(error) => return self.failed(error),
+            };
+            let left = deadline.map_or(patience, |deadline| deadline.saturating_duration_since(Instant::now()));
+            match has_worked {
+                true if left.is_zero() => return Step::Waiting,
+                true => {}
+                false if self.is_over() => {
                     self.finish();
                     return Step::End;
                 }
+                false => match self.wait(left) {
+                    Some(Ok(batch)) => return Step::Batch(batch),
+                    Some(Err(error)) => return self.failed(error),
+                    None if left.is_zero() => return Step::Waiting,
+                    None => {}
+                },
             }
         }
+    }
+
+    /// The next batch, if it is ready.
+    fn next_ready(&mut self) -> Option<Item> {
+        loop {
+            let Some(place) = &mut self.current else {
+                self.current = Some(lock(&self.shared.queue).chunks.pop_front()?);
+                self.shared.changed.notify_all();
+                continue;
+            };
+            if let Some(item) = place.decoded.pop_front() {
+                return Some(item);
+            }
+            match &place.rest {
+                Rest::Worker(receiver) => match receiver.try_recv() {
+                    Ok(item) => return Some(item),
+                    Err(TryRecvError::Empty) => return None,
+                    Err(TryRecvError::Disconnected) => {}
+                },
+                Rest::Consumer => {
+                    let own = self.own.as_mut()?;
+                    if let Some(item) = own.ready.0.pop_front() {
+                        return Some(item);
+                    }
+                    if self.shared.is_alone() || own.state != Own::Decoded {
+                        return None;
+                    }
+                    own.state = Own::Nothing;
+                }
+                Rest::Nothing => {}
+            }
+            self.current = None;
+        }
+    }
+
+    /// Decodes a part of a chunk, unless there is none or enough is decoded; returns whether there was something to do.
+    fn decode(&mut self) -> Result<bool, ScanError> {
+        let Some(own) = &mut self.own else { return Ok(false) };
+        if own.state != Own::Chunk {
+            return Ok(self.shared.claim_for_consumer(own));
+        }
+        if !own.ready.0.is_empty() {
+            return Ok(false);
+        }
+        match own.decoder.decode(&mut own.ready) {
+            Ok(Decoded::Complete) => self.shared.put_aside(own),
+            Ok(Decoded::Paused) => {}
+            Ok(Decoded::NeedsThread) => self.hand_over()?,
+            Err(error) => {
+                own.ready.0.push_back(Err(error));
+                self.shared.put_aside(own);
+                self.shared.closed.store(true, Ordering::Release);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Lets a new worker go on with the consumer's chunk, and with all the next ones.
+    fn hand_over(&mut self) -> Result<(), ScanError> {
+        let Some(own) = self.own.take() else { return Ok(()) };
+        let OwnChunks { decoder, ready, .. } = *own;
+        let (sender, receiver) = sync_channel(1);
+        let place = Place { decoded: ready.0, rest: Rest::Worker(receiver) };
+        let mut queue = lock(&self.shared.queue);
+        match queue.chunks.iter_mut().find(|place| place.is_consumers()) {
+            Some(own) => *own = place,
+            None => self.current = Some(place),
+        }
+        queue.running += 1;
+        drop(queue);
+        self.spawn(Some((decoder, sender)))
+    }
+
+    /// Whether there are no more batches.
+    fn is_over(&self) -> bool {
+        let own_is_over = self.own.as_ref().is_none_or(|own| own.state == Own::End && own.ready.0.is_empty());
+        let queue = lock(&self.shared.queue);
+        let none_is_current = self.current.as_ref().is_none_or(Place::is_consumers);
+        own_is_over && none_is_current && queue.running == 0 && queue.chunks.is_empty()
+    }
+
+    /// Waits until there may be a batch, at most as long as `patience`.
+    fn wait(&mut self, patience: Duration) -> Option<Item> {
+        if let Some(Place { rest: Rest::Worker(receiver), .. }) = &self.current {
+            return match receiver.recv_timeout(patience) {
+                Ok(item) => Some(item),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.current = None;
+                    None
+                }
+            };
+        }
+        let queue = lock(&self.shared.queue);
+        if queue.chunks.is_empty() && queue.running > 0 && !self.shared.cancelled.load(Ordering::Acquire) {
+            drop(self.shared.changed.wait_timeout(queue, patience));
+        }
+        None
     }
 
     fn failed(&mut self, error: ScanError) -> Step {
@@ -200,50 +412,55 @@ impl Scan {
                 usize::try_from(self.total_bytes).unwrap_or(usize::MAX) / threads.saturating_mul(CHUNKS_PER_THREAD);
             share.clamp(MIN_CHUNK_BYTES, LARGE_CHUNK_BYTES)
         };
-        let partitions = partitions.into_iter().map(|each| cancellable(each, &self.shared.closed)).collect();
+        let are_local = partitions
+            .iter()
+            .flat_map(|each| each.segments.iter().chain(&each.context))
+            .all(|segment| segment.files.is_local());
+        let interrupt = self.interrupt.take();
+        let partitions =
+            partitions.into_iter().map(|each| cancellable(each, &self.shared.closed, interrupt.as_ref())).collect();
         let planner = Planner::new(partitions, Arc::clone(options), self.report(), chunk_bytes);
         *lock(&self.shared.planner) = Some(planner);
-        lock(&self.shared.queue).running = threads;
-        for index in 0..threads {
-            let shared = Arc::clone(&self.shared);
-            let spawned = thread::Builder::new().name(format!("kafkacomp-scan-{index}")).spawn(move || work(&shared));
-            match spawned {
-                Ok(handle) => self.workers.push(handle),
-                // One worker is enough to finish the scan.
-                Err(error) if index == 0 => {
-                    lock(&self.shared.queue).running = 0;
+        let workers = if are_local {
+            let decoder = self.shared.decoder();
+            self.own = Some(Box::new(OwnChunks { decoder, ready: Collected::default(), state: Own::Nothing }));
+            self.current = (threads == 1).then(|| Place::of(Rest::Consumer));
+            threads - 1
+        } else {
+            threads
+        };
+        lock(&self.shared.queue).running = workers;
+        for index in 0..workers {
+            if let Err(error) = self.spawn(None) {
+                // One thread is enough to finish the scan.
+                if index == 0 && self.own.is_none() {
                     *lock(&self.shared.planner) = None;
-                    return Err(ScanError::Thread(error.to_string()));
+                    return Err(error);
                 }
-                Err(_) => lock(&self.shared.queue).running -= 1,
             }
         }
         Ok(())
     }
 
-    fn next_receiver(&self, patience: Duration) -> Place {
-        let deadline = Instant::now().checked_add(patience);
-        let mut queue = lock(&self.shared.queue);
-        loop {
-            if let Some(receiver) = queue.chunks.pop_front() {
-                self.shared.changed.notify_all();
-                return Place::Next(receiver);
+    /// Starts a worker, which is counted as running already; with a chunk that the consumer has begun, if there is one.
+    fn spawn(&mut self, begun: Option<(Decoder, SyncSender<Item>)>) -> Result<(), ScanError> {
+        let shared = Arc::clone(&self.shared);
+        let name = format!("kafkacomp-scan-{}", self.workers.len());
+        match thread::Builder::new().name(name).spawn(move || work(&shared, begun)) {
+            Ok(handle) => self.workers.push(handle),
+            Err(error) => {
+                lock(&self.shared.queue).running -= 1;
+                return Err(ScanError::Thread(error.to_string()));
             }
-            if queue.running == 0 {
-                return Place::End;
-            }
-            let left = deadline.map_or(patience, |deadline| deadline.saturating_duration_since(Instant::now()));
-            if left.is_zero() || self.shared.cancelled.load(Ordering::Acquire) {
-                return Place::Waiting;
-            }
-            queue = self.shared.changed.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
         }
+        Ok(())
     }
 
     fn finish(&mut self) {
         self.done = true;
         self.shared.closed.store(true, Ordering::Release);
         self.current = None;
+        self.own = None;
         let deadline = Instant::now().checked_add(LEAVING);
         let mut queue = lock(&self.shared.queue);
         queue.chunks.clear();
@@ -257,6 +474,10 @@ impl Scan {
         }
         let all_left = queue.running == 0;
         drop(queue);
+        if all_left {
+            // The segments are closed.
+            drop(lock(&self.shared.planner).take());
+        }
         for worker in self.workers.drain(..).filter(|_| all_left) {
             // Panics were caught and sent as errors before.
             drop(worker.join());
@@ -309,111 +530,138 @@ impl Drop for Leaving<'_> {
     }
 }
 
+impl Shared {
+    /// Whether one thread decodes all chunks.
+    fn is_alone(&self) -> bool {
+        self.options.threads <= 1
+    }
+
+    fn decoder(&self) -> Decoder {
+        Decoder::new(&self.options, &self.report, &self.pool, self.is_alone())
+    }
+
+    /// The planner, unless a worker needs it for longer than a wait costs.
+    fn planner_soon(&self) -> Option<MutexGuard<'_, Option<Planner>>> {
+        for _ in 0..SPINS {
+            match self.planner.try_lock() {
+                Ok(planner) => return Some(planner),
+                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
+            }
+        }
+        None
+    }
+
+    /// Ends the consumer's chunk. If it is not the current one, its batches wait in the queue, and the consumer can decode another.
+    fn put_aside(&self, own: &mut OwnChunks) {
+        own.state = Own::Decoded;
+        if let Some(place) = lock(&self.queue).chunks.iter_mut().find(|place| place.is_consumers()) {
+            *place = Place { decoded: std::mem::take(&mut own.ready.0), rest: Rest::Nothing };
+            own.state = Own::Nothing;
+        }
+    }
+
+    /// Takes the next chunk for the consumer; `false` if there is none, or none should be decoded now.
+    fn claim_for_consumer(&self, own: &mut OwnChunks) -> bool {
+        if own.state == Own::End || (own.state == Own::Decoded && !self.is_alone()) {
+            return false;
+        }
+        if self.closed.load(Ordering::Acquire) {
+            own.state = Own::End;
+            return false;
+        }
+        if !lock(&self.queue).has_room(&self.options) {
+            return false;
+        }
+        let Some(mut planner) = self.planner_soon() else { return false };
+        if let Some(chunk) = planner.as_mut().and_then(|planner| next_chunk(planner, own.decoder.buffer())) {
+            own.decoder.begin(chunk);
+            own.state = Own::Chunk;
+            if !self.is_alone() {
+                lock(&self.queue).chunks.push_back(Place::of(Rest::Consumer));
+            }
+            return true;
+        }
+        own.state = Own::End;
+        if let Err(error) = own.decoder.flush(&mut own.ready) {
+            own.ready.0.push_back(Err(error));
+        }
+        true
+    }
+}
+
+/// The next chunk; a panic becomes one with an error.
+fn next_chunk(planner: &mut Planner, buffer: &mut Vec<u8>) -> Option<Chunk> {
+    catch_unwind(AssertUnwindSafe(|| planner.next(buffer)))
+        .unwrap_or_else(|panic| Some(planner.panicked(panic.as_ref())))
+}
+
 /// A worker thread. Even if it panics, the consumer gets an error unless the worker has finished its share.
-fn work(shared: &Shared) {
+fn work(shared: &Shared, begun: Option<(Decoder, SyncSender<Item>)>) {
     let _leaving = Leaving(shared);
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(shared))) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(shared, begun))) {
         let segment = lock(&shared.planner).as_ref().map_or_else(|| Arc::from(""), Planner::segment);
         let (sender, receiver) = sync_channel(1);
         drop(sender.send(Err(ScanError::panicked(&segment, panic.as_ref()))));
-        lock(&shared.queue).chunks.push_back(receiver);
+        lock(&shared.queue).chunks.push_back(Place::of(Rest::Worker(receiver)));
         shared.closed.store(true, Ordering::Release);
     }
 }
 
-/// Runs `step` on a chunk of `segment`; a panic becomes an error that names the segment.
-fn guarded(segment: &Arc<str>, step: impl FnOnce() -> Result<(), ScanError>) -> Result<(), ScanError> {
-    catch_unwind(AssertUnwindSafe(step)).unwrap_or_else(|panic| Err(ScanError::panicked(segment, panic.as_ref())))
-}
-
-fn run(shared: &Shared) {
-    let alone = shared.options.threads <= 1;
-    let mut worker = Worker::new(Arc::clone(&shared.options), Arc::clone(&shared.report), &shared.pool);
-    let mut buffer = Vec::new();
-    let mut sender = None;
-    let mut segment = Arc::from("");
-    while let Some(chunk) = claim(shared, &mut buffer, &mut sender) {
-        let Some(channel) = &sender else { return };
-        segment = Arc::clone(&chunk.context.place.segment);
-        let views = shared.options.binary_type == BinaryType::BinaryView;
-        let in_memory = chunk.is_in_memory();
-        let kept = views.then(|| chunk.share(&mut buffer, &shared.pool));
-        let data = kept.as_ref().map_or_else(|| chunk.bytes(&buffer), |kept| kept.bytes.as_slice());
-        let outcome = guarded(&segment, || process(&mut worker, &chunk, (data, kept.as_ref()), channel, alone));
-        if let Err(error) = outcome.and_then(|()| chunk.error.map_or(Ok(()), Err)) {
-            // Return the rows before the error first. After a panic, the state of the columns is unknown.
-            let flushed = match &error {
-                ScanError::Panicked { .. } => Ok(()),
-                _ => guarded(&segment, || worker.flush(&mut |batch| channel.send(Ok(batch)).is_ok())),
-            };
-            if !matches!(error, ScanError::Closed) && !matches!(flushed, Err(ScanError::Closed)) {
-                drop(channel.send(Err(error)));
+fn run(shared: &Shared, begun: Option<(Decoder, SyncSender<Item>)>) {
+    let (mut decoder, mut channel) =
+        begun.map_or_else(|| (shared.decoder(), None), |(decoder, channel)| (decoder, Some(channel)));
+    let mut has_chunk = channel.is_some();
+    while has_chunk || claim(shared, &mut decoder, &mut channel) {
+        has_chunk = false;
+        let Some(sender) = &channel else { return };
+        if let Err(error) = decoder.decode(&mut Channel(sender)) {
+            if !matches!(error, ScanError::Closed) {
+                drop(sender.send(Err(error)));
             }
             shared.closed.store(true, Ordering::Release);
             return;
         }
-        if !alone {
+        if !shared.is_alone() {
             // The consumer continues with the next chunk once the channel of this one is closed.
-            sender = None;
-        }
-        if buffer.capacity() > MAX_KEPT_BUFFER {
-            buffer = Vec::new();
-        }
-        if let Some(kept) = kept {
-            // A buffer to which no row refers returns to the pool at once. A source in memory took nothing out of the buffer.
-            let size = kept.pinned;
-            drop(kept);
-            if !in_memory {
-                // If there is no memory for it, reading the next chunk into an empty buffer returns the error.
-                buffer = shared.pool.take_filled(size).unwrap_or_default();
-            }
+            channel = None;
         }
     }
-    if let Some(channel) = sender
-        && let Err(error) = guarded(&segment, || worker.flush(&mut |batch| channel.send(Ok(batch)).is_ok()))
+    if let Some(sender) = channel
+        && let Err(error) = decoder.flush(&mut Channel(&sender))
         && !matches!(error, ScanError::Closed)
     {
-        drop(channel.send(Err(error)));
+        drop(sender.send(Err(error)));
     }
-}
-
-/// Processes a chunk. A single worker keeps its last rows for the next chunk; with several workers, all rows are returned.
-fn process(
-    worker: &mut Worker,
-    chunk: &Chunk,
-    data: (&[u8], Option<&SharedBytes>),
-    sender: &SyncSender<Item>,
-    alone: bool,
-) -> Result<(), ScanError> {
-    let mut sink = |batch| sender.send(Ok(batch)).is_ok();
-    worker.chunk(chunk, data, &mut sink)?;
-    if alone { Ok(()) } else { worker.flush(&mut sink) }
 }
 
 /// Takes the next chunk and, if there is no channel yet, a place in the queue, atomically.
-fn claim(shared: &Shared, buffer: &mut Vec<u8>, channel: &mut Option<SyncSender<Item>>) -> Option<Chunk> {
+fn claim(shared: &Shared, decoder: &mut Decoder, channel: &mut Option<SyncSender<Item>>) -> bool {
+    let needs_place = channel.is_none();
+    if needs_place {
+        let mut queue = lock(&shared.queue);
+        while !queue.has_room(&shared.options) && !shared.closed.load(Ordering::Acquire) {
+            queue = shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        queue.planned += 1;
+    }
+    // Places are given in the order of the planner.
     let mut planner = lock(&shared.planner);
-    if shared.closed.load(Ordering::Acquire) {
-        return None;
+    let next = planner.as_mut().filter(|_| !shared.closed.load(Ordering::Acquire));
+    let chunk = next.and_then(|planner| next_chunk(planner, decoder.buffer()));
+    let is_claimed = chunk.is_some();
+    if needs_place {
+        let mut queue = lock(&shared.queue);
+        queue.planned -= 1;
+        if is_claimed {
+            let (sender, receiver) = sync_channel(1);
+            queue.chunks.push_back(Place::of(Rest::Worker(receiver)));
+            *channel = Some(sender);
+        }
+        shared.changed.notify_all();
     }
-    let next = planner.as_mut()?;
-    let chunk = match catch_unwind(AssertUnwindSafe(|| next.next(buffer))) {
-        Ok(chunk) => chunk?,
-        Err(panic) => next.panicked(panic.as_ref()),
-    };
-    if channel.is_some() {
-        return Some(chunk);
+    if let Some(chunk) = chunk {
+        decoder.begin(chunk);
     }
-    let (sender, receiver) = sync_channel(1);
-    let mut queue = lock(&shared.queue);
-    while queue.chunks.len() >= shared.options.threads.max(1) && !shared.closed.load(Ordering::Acquire) {
-        queue = shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
-    }
-    if shared.closed.load(Ordering::Acquire) {
-        return None;
-    }
-    queue.chunks.push_back(receiver);
-    shared.changed.notify_all();
-    *channel = Some(sender);
-    Some(chunk)
+    is_claimed
 }

@@ -53,6 +53,10 @@ impl OpenSegment for WatchedFiles {
         self.inner.may_be_truncated()
     }
 
+    fn is_local(&self) -> bool {
+        self.inner.is_local()
+    }
+
     fn others(&self) -> Option<Box<dyn OtherSegments>> {
         self.inner.others()
     }

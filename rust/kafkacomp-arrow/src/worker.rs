@@ -12,7 +12,7 @@ use kafkacomp_core::record::{Batches, Record, RecordBatch, RecordBlock, RecordRe
 use crate::batch_fields::{BatchFields, EntryFields};
 use crate::binary_type::BinaryType;
 use crate::chunk::Chunk;
-use crate::chunk_offsets::ChunkOffsets;
+use crate::chunk_offsets::{ChunkOffsets, PausedOffsets};
 use crate::columns::{ColumnBuilder, ColumnError};
 use crate::context::Context;
 use crate::options::{OnError, ScanOptions};
@@ -30,6 +30,37 @@ const ENOUGH_BYTES: usize = 1 << 20;
 /// The number of decompressed bytes that are collected in one buffer if values are not copied: otherwise there would be a buffer
 /// for each Kafka batch.
 const STORAGE_BYTES: usize = 1 << 20;
+
+/// The most Arrow batches that one Kafka batch may fill for a sink that collects them.
+const MOST_COLLECTED: usize = 2;
+
+/// How far a chunk was decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decoded {
+    /// To its end.
+    Complete,
+    /// Up to a Kafka batch before its end, because the sink has collected a batch.
+    Paused,
+    /// Up to a Kafka batch that would fill more Arrow batches than a sink should collect.
+    NeedsThread,
+}
+
+/// Where the decoding of a chunk continues.
+#[derive(Debug)]
+pub struct Progress {
+    /// The position of the next Kafka batch.
+    position: u64,
+    offsets: PausedOffsets,
+}
+
+/// What became of a Kafka batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    /// Its rows were appended, or it was left out.
+    All,
+    /// [`Decoded::NeedsThread`]
+    NeedsThread,
+}
 
 /// One worker's buffers and contexts.
 #[derive(Debug)]
@@ -51,6 +82,10 @@ pub struct Worker {
     is_shared: bool,
     /// The number of bytes of column data from which on an Arrow batch is returned at the end of a Kafka batch.
     enough: usize,
+    /// Whether the sink collects Arrow batches.
+    collects: bool,
+    /// The position of a batch that was [left](Self::leave): its records that consumers do not see have been counted.
+    counted: Option<u64>,
 }
 
 impl Worker {
@@ -76,10 +111,13 @@ impl Worker {
             last_payload: 0,
             is_shared: false,
             enough,
+            collects: false,
+            counted: None,
         }
     }
 
-    /// Builds the columns of all batches of `chunk`, whose bytes are `data`, with a reference count if there are views of them.
+    /// Builds the columns of the batches of `chunk`, whose bytes are `data`, with a reference count if there are views of them.
+    /// Begins where `progress` says, and leaves it there for the next call if the chunk is not complete.
     ///
     /// # Errors
     /// [`ScanError`], and [`ScanError::Closed`] if `sink` ends the scan. Rows of batches before the failing one are in the builder
@@ -88,27 +126,46 @@ impl Worker {
         &mut self,
         chunk: &Chunk,
         (data, shared): (&[u8], Option<&SharedBytes>),
+        progress: &mut Option<Progress>,
         sink: Sink<'_>,
-    ) -> Result<(), ScanError> {
-        if let Some(shared) = shared {
+    ) -> Result<Decoded, ScanError> {
+        self.collects = sink.collected().is_some();
+        if let Some(shared) = shared.filter(|_| progress.is_none()) {
             self.builder.set_buffer(Origin::Chunk, shared.clone());
         }
-        match chunk.context.log_format {
-            LogFormat::Records => self.batches(chunk, data, sink),
-            LogFormat::MessageSet => self.entries(chunk, data, sink),
+        let decoded = match chunk.context.log_format {
+            LogFormat::Records => self.batches(chunk, data, progress, sink),
+            LogFormat::MessageSet if self.collects => Ok(Decoded::NeedsThread),
+            LogFormat::MessageSet => self.entries(chunk, data, sink).map(|()| Decoded::Complete),
         }?;
-        self.builder.release_values(Origin::Chunk).map_err(ColumnError::from)?;
-        for (segment, range) in &chunk.missing {
-            lock(&self.report).missing.add(&chunk.context.id, segment, *range);
+        if decoded == Decoded::Complete {
+            self.builder.release_values(Origin::Chunk).map_err(ColumnError::from)?;
+            for (segment, range) in &chunk.missing {
+                lock(&self.report).missing.add(&chunk.context.id, segment, *range);
+            }
         }
-        Ok(())
+        Ok(decoded)
     }
 
-    fn batches(&mut self, chunk: &Chunk, data: &[u8], sink: Sink<'_>) -> Result<(), ScanError> {
+    fn batches(
+        &mut self,
+        chunk: &Chunk,
+        data: &[u8],
+        progress: &mut Option<Progress>,
+        sink: Sink<'_>,
+    ) -> Result<Decoded, ScanError> {
         let filter = RecordFilter::new(&self.options, &chunk.context);
-        let mut chunk_offsets = ChunkOffsets::new(chunk, data, self.options.max_output_size, Arc::clone(&self.report));
+        let (position, offsets) = if let Some(Progress { position, offsets }) = progress.take() {
+            (position, Some(offsets))
+        } else {
+            self.counted = None;
+            (chunk.position, None)
+        };
+        let (size, report) = (self.options.max_output_size, Arc::clone(&self.report));
+        let mut chunk_offsets = ChunkOffsets::new((chunk, data), offsets, size, report);
         let takes_singles = self.takes_singles(&filter, &chunk.context);
-        let mut batches = Batches::new(data, chunk.position);
+        let from = usize::try_from(position.saturating_sub(chunk.position)).unwrap_or(usize::MAX);
+        let mut batches = Batches::new(data.get(from..).unwrap_or(&[]), position);
         while let Some(next) = batches.next() {
             let batch = next.map_err(|error| failed(&chunk.context, error))?;
             if !chunk_offsets.takes(&batch) {
@@ -139,16 +196,24 @@ impl Worker {
                     continue;
                 }
                 Err(BatchError::Scan(error)) => return Err(error),
-                Ok(()) if self.has_enough() => self.flush(sink)?,
-                Ok(()) => {}
+                Ok(Taken::NeedsThread) => {
+                    *progress = Some(Progress { position: batch.position(), offsets: chunk_offsets.pause() });
+                    return Ok(Decoded::NeedsThread);
+                }
+                Ok(Taken::All) if self.has_enough() => self.flush(sink)?,
+                Ok(Taken::All) => {}
             }
             chunk_offsets.passed(&batch);
             if takes_singles && SingleRecords::may_follow(&batch) {
                 self.take_singles(&mut batches, data, &chunk.context, &mut chunk_offsets, sink)?;
             }
+            if self.collects && pauses(sink) {
+                *progress = Some(Progress { position: batches.position(), offsets: chunk_offsets.pause() });
+                return Ok(Decoded::Paused);
+            }
         }
         chunk_offsets.finish();
-        Ok(())
+        Ok(Decoded::Complete)
     }
 
     /// Returns the rows of the builder.
@@ -260,7 +325,7 @@ impl Worker {
         filter: &RecordFilter,
         chunk_offsets: &mut ChunkOffsets<'_>,
         sink: Sink<'_>,
-    ) -> Result<(), BatchError> {
+    ) -> Result<Taken, BatchError> {
         if self.options.worker_verifies() {
             batch.ensure_valid().map_err(BatchError::record)?;
         }
@@ -268,13 +333,14 @@ impl Worker {
         let is_bounded = !filter.always || context.transactions.is_some();
         let is_hidden = batch.is_control_batch() && !self.options.include_control;
         if is_hidden || (is_bounded && self.can_skip_batch(batch, context)) {
-            return Ok(());
+            return Ok(Taken::All);
         }
         if let Some(visible) = context.visible
             && (batch.last_offset() > visible.1 || chunk_offsets.least(batch).is_none_or(|least| least < visible.0))
+            && self.counted.take() != Some(batch.position())
             && !self.count_invisible(batch, filter, visible)?
         {
-            return Ok(());
+            return Ok(Taken::All);
         }
         let bounded;
         let filter = match chunk_offsets.start() {
@@ -289,27 +355,56 @@ impl Worker {
             && let Some(record) = self.reader.single_record(batch)
             && let Some(taken) = self.single(&record, batch, context, filter)
         {
-            return taken;
+            return taken.map(|()| Taken::All);
         }
-        let mut plain = self.reader.plain_records(batch);
-        if self.views {
-            let Some(records) = &mut plain else {
-                return self.batch_of_views(batch, context, filter, chunk_offsets, sink);
+        let Some(mut records) = self.reader.plain_records(batch) else {
+            return if self.views {
+                self.batch_of_views(batch, context, filter, chunk_offsets, sink)
+            } else {
+                self.other_batch(batch, context, filter, chunk_offsets, sink)
             };
+        };
+        let size = (records.remaining().max(0) as usize, records.payload().len());
+        if self.collects && fills_too_many(&self.options, &self.builder, size) {
+            return Ok(self.leave(batch));
+        }
+        if self.views {
             self.builder.begin_chunk_values();
-            let mut rows =
-                Rows::new(&mut self.builder, &mut self.seen, (&self.options, &self.report), batch, context, filter);
-            let taken = rows.take_v2(records, &mut self.block, sink);
-            self.builder.end_values();
-            return taken;
         }
         let mut rows =
             Rows::new(&mut self.builder, &mut self.seen, (&self.options, &self.report), batch, context, filter);
-        if let Some(records) = &mut plain {
-            return rows.take_v2(records, &mut self.block, sink);
+        let taken = rows.take_v2(&mut records, &mut self.block, sink);
+        if self.views {
+            self.builder.end_values();
         }
+        taken.map(|()| Taken::All)
+    }
+
+    /// Appends the rows of a batch that is compressed, or of magic 0 or 1.
+    fn other_batch(
+        &mut self,
+        batch: &RecordBatch<'_>,
+        context: &Context,
+        filter: &RecordFilter,
+        chunk_offsets: &mut ChunkOffsets<'_>,
+        sink: Sink<'_>,
+    ) -> Result<Taken, BatchError> {
         let records = self.reader.records(batch).map_err(BatchError::record)?;
-        rows.take_records(records, batch, chunk_offsets, &mut self.block, sink)
+        let (count, payload) = records.content();
+        if self.collects && fills_too_many(&self.options, &self.builder, (count, payload.len())) {
+            return Ok(self.leave(batch));
+        }
+        let mut rows =
+            Rows::new(&mut self.builder, &mut self.seen, (&self.options, &self.report), batch, context, filter);
+        rows.take_records(records, batch, chunk_offsets, &mut self.block, sink).map(|()| Taken::All)
+    }
+
+    /// Leaves a batch, of which no row was appended, for a worker whose sink waits.
+    #[cold]
+    fn leave(&mut self, batch: &RecordBatch<'_>) -> Taken {
+        self.seen.batches -= 1;
+        self.counted = Some(batch.position());
+        Taken::NeedsThread
     }
 
     /// Appends the only record of an uncompressed batch, if it fits.
@@ -341,7 +436,7 @@ impl Worker {
         filter: &RecordFilter,
         chunk_offsets: &mut ChunkOffsets<'_>,
         sink: Sink<'_>,
-    ) -> Result<(), BatchError> {
+    ) -> Result<Taken, BatchError> {
         let rows = self.builder.rows();
         let is_compressed = batch.attributes().compression_id() != 0;
         if is_compressed {
@@ -352,10 +447,7 @@ impl Worker {
             self.compressed_batch_of_views(batch, context, filter, chunk_offsets, sink)
         } else {
             self.builder.begin_chunk_values();
-            let records = self.reader.records(batch).map_err(BatchError::record);
-            let mut rows =
-                Rows::new(&mut self.builder, &mut self.seen, (&self.options, &self.report), batch, context, filter);
-            records.and_then(|records| rows.take_records(records, batch, chunk_offsets, &mut self.block, sink))
+            self.other_batch(batch, context, filter, chunk_offsets, sink)
         };
         self.builder.end_values();
         if self.builder.rows() == rows {
@@ -377,10 +469,13 @@ impl Worker {
         filter: &RecordFilter,
         chunk_offsets: &mut ChunkOffsets<'_>,
         sink: Sink<'_>,
-    ) -> Result<(), BatchError> {
+    ) -> Result<Taken, BatchError> {
         let offset = self.reader.retained().saturating_add(self.reader.payload().len());
         let records = self.reader.records(batch).map_err(BatchError::record)?;
         let (count, payload) = records.content();
+        if self.collects && fills_too_many(&self.options, &self.builder, (count, payload.len())) {
+            return Ok(self.leave(batch));
+        }
         self.last_payload = payload.len();
         self.builder.begin_values(Origin::Decompressed, payload, offset);
         let most_bytes = self.builder.bytes().saturating_add(self.builder.most_bytes_of(count, payload.len()));
@@ -400,7 +495,7 @@ impl Worker {
             Rows::new(&mut self.builder, &mut self.seen, (&self.options, &self.report), batch, context, filter);
         let taken = rows.take_records(records, batch, chunk_offsets, &mut self.block, sink);
         self.is_shared = shared.is_some();
-        taken
+        taken.map(|()| Taken::All)
     }
 
     /// Whether the rows are returned at the end of a Kafka batch.
@@ -464,6 +559,20 @@ impl Worker {
         report.records_above_high_watermark += above;
         Ok(seen || !self.options.visible_only)
     }
+}
+
+/// Whether the records of a Kafka batch, which are so many in so many bytes, would fill more Arrow batches than a sink should
+/// collect.
+#[inline]
+fn fills_too_many(options: &ScanOptions, builder: &ColumnBuilder, (count, payload): (usize, usize)) -> bool {
+    count > options.batch_size.saturating_mul(MOST_COLLECTED)
+        || builder.most_bytes_of(count, payload) > options.batch_bytes.saturating_mul(MOST_COLLECTED)
+}
+
+/// Whether decoding pauses, because the sink has collected a batch.
+#[inline]
+fn pauses(sink: Sink<'_>) -> bool {
+    sink.collected().is_some_and(|batches| batches > 0)
 }
 
 /// Makes a shared buffer of the decompressed bytes that rows refer to; the next ones are written to other storage.

@@ -35,6 +35,7 @@ static GATE: Mutex<()> = Mutex::new(());
 struct Files {
     data: Arc<Vec<u8>>,
     fault: Fault,
+    is_local: bool,
 }
 
 struct Source {
@@ -51,6 +52,10 @@ impl OpenSegment for Files {
 
     fn side_file(&self, _: SideFile) -> io::Result<Option<Vec<u8>>> {
         Ok(None)
+    }
+
+    fn is_local(&self) -> bool {
+        self.is_local
     }
 }
 
@@ -86,12 +91,17 @@ fn data(batches: usize) -> Arc<Vec<u8>> {
     Arc::new((0..batches).flat_map(|index| batch((index * 10) as i64, &values, 0, -1)).collect())
 }
 
+/// A segment that the consumer may read itself, too, unless its reads stall.
 fn segment(name: &str, base_offset: i64, data: &Arc<Vec<u8>>, fault: Fault) -> Segment {
+    files(name, base_offset, data, fault, !matches!(fault, Fault::Stall(_)))
+}
+
+fn files(name: &str, base_offset: i64, data: &Arc<Vec<u8>>, fault: Fault, is_local: bool) -> Segment {
     Segment {
         name: Arc::from(name),
         base_offset: Some(base_offset),
         named_offset: None,
-        files: Arc::new(Files { data: Arc::clone(data), fault }),
+        files: Arc::new(Files { data: Arc::clone(data), fault, is_local }),
         range: None,
         boundaries: SplitBoundaries::default(),
         active: false,
@@ -110,12 +120,12 @@ fn a_panic_anywhere_is_an_error_that_names_the_segment() {
     let data = data(200);
     let faults = [Fault::PanicInOpen, Fault::PanicInRead(0), Fault::PanicInRead(2), Fault::PanicInRead(9)];
     for fault in faults.into_iter().chain((0..60).map(Fault::PanicInSlice)) {
-        for threads in [1, 2, 4] {
+        for (threads, is_local) in [(1, true), (1, false), (2, true), (2, false), (4, true), (4, false)] {
             for on_error in [OnError::Raise, OnError::Skip] {
-                let segments = vec![segment("the-segment", 0, &data, fault)];
+                let segments = vec![files("the-segment", 0, &data, fault, is_local)];
                 let found: Vec<_> = scan(segments, threads, on_error).collect();
                 let rows: usize = found.iter().flatten().map(RecordBatch::num_rows).sum();
-                let name = format!("{fault:?}, {threads} threads, {on_error:?}: {rows} rows");
+                let name = format!("{fault:?}, {threads} threads, local: {is_local}, {on_error:?}: {rows} rows");
                 match found.last() {
                     Some(Err(ScanError::Panicked { segment, message })) => {
                         assert_eq!((&**segment, message.as_str()), ("the-segment", "injected"), "{name}");

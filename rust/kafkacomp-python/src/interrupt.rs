@@ -14,6 +14,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 use crate::file_object::{Raised, failure};
+use crate::process::{Exiting, must_leave};
 
 /// The time between two checks.
 const TICK: Duration = Duration::from_millis(100);
@@ -46,15 +47,20 @@ impl StopFlag {
     }
 }
 
-/// The segment as one whose reading Ctrl-C interrupts. Not for the workers of a scan: signals arrive on the main thread.
-/// `raised` takes the exception of the signal's handler.
+/// The check for signals of the calling thread. Not for the workers of a scan: signals arrive on the main thread. `raised` takes
+/// the exception of the signal's handler.
+pub fn signals(raised: &Raised) -> Arc<dyn Watch> {
+    Signals::watch(raised)
+}
+
+/// The segment as one whose reading Ctrl-C interrupts; see [`signals`].
 pub fn interruptible(segment: Segment, raised: &Raised) -> Segment {
-    watched(segment, &Signals::watch(raised))
+    watched(segment, &signals(raised))
 }
 
 /// A source whose reading Ctrl-C interrupts.
 pub fn interruptible_source(source: Arc<dyn ReadAt>, raised: &Raised) -> Watched {
-    Watched::new(source, Signals::watch(raised))
+    Watched::new(source, signals(raised))
 }
 
 /// Checks for signals and for the flag of the thread.
@@ -80,6 +86,9 @@ impl Watch for Signals {
                 return Ok(());
             }
             *looked = Instant::now();
+        }
+        if must_leave() {
+            return Err(io::Error::other(Exiting));
         }
         let is_stopped = self.stopped.as_ref().is_some_and(|stopped| stopped.load(Ordering::Relaxed));
         let check =

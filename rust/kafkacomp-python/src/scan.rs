@@ -23,6 +23,7 @@ use crate::cells::column;
 use crate::error::scan_to_py;
 use crate::file_object::{Raised, not_the_end};
 use crate::gil::{call, with_gil};
+use crate::interrupt::signals;
 use crate::job::missing_range;
 use crate::process::{Exiting, Inside, Owner, must_leave};
 use crate::segment::{BoundedPartitionFields, bounded_partition};
@@ -285,7 +286,7 @@ impl ScanReader {
         let (raised, owner) = (Raised::default(), Owner::current());
         let partitions =
             sources.into_iter().map(|fields| bounded_partition(fields, &raised)).collect::<PyResult<_>>()?;
-        let scan = Scan::new(partitions, scan_options(settings)?, total_bytes);
+        let scan = Scan::new(partitions, scan_options(settings)?, total_bytes).interruptible(signals(&raised));
         let (schema, report, failure) = (Arc::clone(scan.schema()), scan.report(), Failure::default());
         let closer = scan.closer();
         let stream = Stream {

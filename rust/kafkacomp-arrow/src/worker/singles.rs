@@ -2,7 +2,7 @@
 
 use kafkacomp_core::record::{Batches, SinglesBounds};
 
-use super::Worker;
+use super::{Worker, pauses};
 use crate::chunk_offsets::ChunkOffsets;
 use crate::context::Context;
 use crate::record_filter::RecordFilter;
@@ -55,6 +55,9 @@ impl Worker {
             chunk_offsets.passed(&last);
             if self.has_enough() {
                 self.flush(sink)?;
+                if pauses(sink) {
+                    return Ok(());
+                }
             }
         }
         Ok(())

@@ -58,6 +58,11 @@ pub trait OpenSegment: Send + Sync + Debug {
         false
     }
 
+    /// Whether it is in memory or in a local file system, so that reading it waits neither for a network nor for another program.
+    fn is_local(&self) -> bool {
+        false
+    }
+
     /// The other segments of its partition; `None` if listing them is expensive.
     fn others(&self) -> Option<Box<dyn OtherSegments>> {
         None
