@@ -7,6 +7,7 @@ mod opening;
 
 use std::any::Any;
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kafkacomp_core::log::continuity::order_ahead::OrderAhead;
@@ -108,16 +109,20 @@ impl Planner {
         Arc::clone(&self.segment)
     }
 
-    /// The last chunk after [`next`](Self::next) has panicked: an error that names the segment.
-    pub fn panicked(&mut self, panic: &(dyn Any + Send)) -> Chunk {
+    /// Reads the next chunk into `buffer`; `None` at the end or after an error. After a panic, the last chunk is an error that
+    /// names the segment.
+    pub fn next_or_panicked(&mut self, buffer: &mut Vec<u8>) -> Option<Chunk> {
+        catch_unwind(AssertUnwindSafe(|| self.next(buffer))).unwrap_or_else(|panic| Some(self.panicked(panic.as_ref())))
+    }
+
+    fn panicked(&mut self, panic: &(dyn Any + Send)) -> Chunk {
         self.failed = true;
         let error = ScanError::panicked(&self.segment, panic);
         let context = Context::of(&Partition::default(), PartitionId::default(), None, &self.options);
         Chunk::failed(Arc::new(context), error)
     }
 
-    /// Reads the next chunk into `buffer`; `None` at the end or after an error.
-    pub fn next(&mut self, buffer: &mut Vec<u8>) -> Option<Chunk> {
+    fn next(&mut self, buffer: &mut Vec<u8>) -> Option<Chunk> {
         while !self.failed {
             let mut open = match self.open.take() {
                 Some(open) => open,

@@ -8,11 +8,13 @@
 //! A worker waits within a Kafka batch until the consumer has taken the Arrow batch before. The consumer cannot wait for itself, so
 //! it pauses between Kafka batches, and leaves one that would fill several Arrow batches to a new worker.
 
-use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+mod own_chunks;
+mod queue;
+mod worker_thread;
+
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,16 +22,17 @@ use arrow_array::RecordBatch as ArrowRecordBatch;
 use arrow_schema::SchemaRef;
 
 use crate::cancel::{as_consumer, cancellable};
-use crate::chunk::Chunk;
 use crate::decoder::Decoder;
 use crate::options::{Partition, ScanOptions};
 use crate::plan::{MIN_CHUNK_BYTES, Planner};
 use crate::pool::BufferPool;
 use crate::report::{ScanError, ScanReport};
-use crate::rows::BatchSink;
 use crate::schema::schema;
 use crate::watched::Watch;
 use crate::worker::Decoded;
+use own_chunks::{Own, OwnChunks};
+use queue::{Item, Place, Rest, Shared, lock};
+use worker_thread::work;
 
 /// The number of bytes that a single worker reads at once: they and the columns built from them fit into a core's second-level
 /// cache.
@@ -38,14 +41,8 @@ const CHUNK_BYTES: usize = 256 << 10;
 const LARGE_CHUNK_BYTES: usize = 4 << 20;
 /// The number of chunks per thread for a small source: at its end, workers wait for the one with the last chunk.
 const CHUNKS_PER_THREAD: usize = 8;
-/// The number of chunks per thread in the queue: a thread that is ahead decodes the next one.
-const PLACES_PER_THREAD: usize = 2;
-/// How often the consumer looks whether the planner is free before it waits: for about the time of planning a chunk.
-const SPINS: usize = 2000;
 /// How long the end of a scan waits for its workers. A read cannot be interrupted; the worker ends when it returns.
 const LEAVING: Duration = Duration::from_millis(250);
-
-type Item = Result<ArrowRecordBatch, ScanError>;
 
 /// The result of [`Scan::poll`].
 #[derive(Debug)]
@@ -93,111 +90,6 @@ impl Closer {
     /// Whether [`close`](Self::close) was called.
     pub fn is_closed(&self) -> bool {
         self.0.cancelled.load(Ordering::Acquire)
-    }
-}
-
-#[derive(Debug)]
-struct Shared {
-    options: Arc<ScanOptions>,
-    report: Arc<Mutex<ScanReport>>,
-    planner: Mutex<Option<Planner>>,
-    queue: Mutex<Queue>,
-    changed: Condvar,
-    /// Whether reading has stopped, because the scan failed, ended or was closed.
-    closed: Arc<AtomicBool>,
-    /// Whether a [`Closer`] has closed the scan.
-    cancelled: AtomicBool,
-    pool: Arc<BufferPool>,
-}
-
-#[derive(Debug, Default)]
-struct Queue {
-    chunks: VecDeque<Place>,
-    /// Chunks that are being planned and will get a place.
-    planned: usize,
-    running: usize,
-}
-
-impl Queue {
-    fn has_room(&self, options: &ScanOptions) -> bool {
-        self.chunks.len() + self.planned < PLACES_PER_THREAD * options.threads.max(1)
-    }
-}
-
-/// The place of a chunk in the queue.
-#[derive(Debug)]
-struct Place {
-    /// Batches that the consumer has decoded while others were not ready.
-    decoded: VecDeque<Item>,
-    /// Where the other batches come from.
-    rest: Rest,
-}
-
-/// Who decodes the rest of a chunk.
-#[derive(Debug)]
-enum Rest {
-    Worker(Receiver<Item>),
-    /// The consumer: [`Scan::own`].
-    Consumer,
-    Nothing,
-}
-
-impl Place {
-    fn of(rest: Rest) -> Self {
-        Self { decoded: VecDeque::new(), rest }
-    }
-
-    fn is_consumers(&self) -> bool {
-        matches!(self.rest, Rest::Consumer)
-    }
-}
-
-/// The chunks that the consumer decodes, one at a time.
-#[derive(Debug)]
-struct OwnChunks {
-    decoder: Decoder,
-    /// Decoded batches of the current chunk.
-    ready: Collected,
-    state: Own,
-}
-
-/// What the consumer decodes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Own {
-    /// No chunk.
-    Nothing,
-    /// A chunk.
-    Chunk,
-    /// A chunk that is complete, and whose batches may not have been returned yet.
-    Decoded,
-    /// The scan has no more chunks.
-    End,
-}
-
-#[derive(Debug, Default)]
-struct Collected(VecDeque<Item>);
-
-impl BatchSink for Collected {
-    fn take(&mut self, batch: ArrowRecordBatch) -> bool {
-        self.0.push_back(Ok(batch));
-        true
-    }
-
-    fn collected(&self) -> Option<usize> {
-        Some(self.0.len())
-    }
-}
-
-/// Sends batches to the consumer, and waits until it has taken the one before.
-struct Channel<'c>(&'c SyncSender<Item>);
-
-impl BatchSink for Channel<'_> {
-    fn take(&mut self, batch: ArrowRecordBatch) -> bool {
-        self.0.send(Ok(batch)).is_ok()
-    }
-
-    fn collected(&self) -> Option<usize> {
-        None
     }
 }
 
@@ -423,7 +315,7 @@ impl Scan {
         *lock(&self.shared.planner) = Some(planner);
         let workers = if are_local {
             let decoder = self.shared.decoder();
-            self.own = Some(Box::new(OwnChunks { decoder, ready: Collected::default(), state: Own::Nothing }));
+            self.own = Some(Box::new(OwnChunks::new(decoder)));
             self.current = (threads == 1).then(|| Place::of(Rest::Consumer));
             threads - 1
         } else {
@@ -505,163 +397,4 @@ impl Drop for Scan {
     fn drop(&mut self) {
         self.finish();
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Counts a worker as ended, even if it panics.
-struct Leaving<'s>(&'s Shared);
-
-impl Drop for Leaving<'_> {
-    fn drop(&mut self) {
-        let mut queue = lock(&self.0.queue);
-        queue.running = queue.running.saturating_sub(1);
-        let is_last = queue.running == 0;
-        drop(queue);
-        if is_last {
-            // The segments are closed here, because the consumer does not wait for a slow read.
-            let planner = lock(&self.0.planner).take();
-            drop(planner);
-        }
-        let _queue = lock(&self.0.queue);
-        self.0.changed.notify_all();
-    }
-}
-
-impl Shared {
-    /// Whether one thread decodes all chunks.
-    fn is_alone(&self) -> bool {
-        self.options.threads <= 1
-    }
-
-    fn decoder(&self) -> Decoder {
-        Decoder::new(&self.options, &self.report, &self.pool, self.is_alone())
-    }
-
-    /// The planner, unless a worker needs it for longer than a wait costs.
-    fn planner_soon(&self) -> Option<MutexGuard<'_, Option<Planner>>> {
-        for _ in 0..SPINS {
-            match self.planner.try_lock() {
-                Ok(planner) => return Some(planner),
-                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
-            }
-        }
-        None
-    }
-
-    /// Ends the consumer's chunk. If it is not the current one, its batches wait in the queue, and the consumer can decode another.
-    fn put_aside(&self, own: &mut OwnChunks) {
-        own.state = Own::Decoded;
-        if let Some(place) = lock(&self.queue).chunks.iter_mut().find(|place| place.is_consumers()) {
-            *place = Place { decoded: std::mem::take(&mut own.ready.0), rest: Rest::Nothing };
-            own.state = Own::Nothing;
-        }
-    }
-
-    /// Takes the next chunk for the consumer; `false` if there is none, or none should be decoded now.
-    fn claim_for_consumer(&self, own: &mut OwnChunks) -> bool {
-        if own.state == Own::End || (own.state == Own::Decoded && !self.is_alone()) {
-            return false;
-        }
-        if self.closed.load(Ordering::Acquire) {
-            own.state = Own::End;
-            return false;
-        }
-        if !lock(&self.queue).has_room(&self.options) {
-            return false;
-        }
-        let Some(mut planner) = self.planner_soon() else { return false };
-        if let Some(chunk) = planner.as_mut().and_then(|planner| next_chunk(planner, own.decoder.buffer())) {
-            own.decoder.begin(chunk);
-            own.state = Own::Chunk;
-            if !self.is_alone() {
-                lock(&self.queue).chunks.push_back(Place::of(Rest::Consumer));
-            }
-            return true;
-        }
-        own.state = Own::End;
-        if let Err(error) = own.decoder.flush(&mut own.ready) {
-            own.ready.0.push_back(Err(error));
-        }
-        true
-    }
-}
-
-/// The next chunk; a panic becomes one with an error.
-fn next_chunk(planner: &mut Planner, buffer: &mut Vec<u8>) -> Option<Chunk> {
-    catch_unwind(AssertUnwindSafe(|| planner.next(buffer)))
-        .unwrap_or_else(|panic| Some(planner.panicked(panic.as_ref())))
-}
-
-/// A worker thread. Even if it panics, the consumer gets an error unless the worker has finished its share.
-fn work(shared: &Shared, begun: Option<(Decoder, SyncSender<Item>)>) {
-    let _leaving = Leaving(shared);
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(shared, begun))) {
-        let segment = lock(&shared.planner).as_ref().map_or_else(|| Arc::from(""), Planner::segment);
-        let (sender, receiver) = sync_channel(1);
-        drop(sender.send(Err(ScanError::panicked(&segment, panic.as_ref()))));
-        lock(&shared.queue).chunks.push_back(Place::of(Rest::Worker(receiver)));
-        shared.closed.store(true, Ordering::Release);
-    }
-}
-
-fn run(shared: &Shared, begun: Option<(Decoder, SyncSender<Item>)>) {
-    let (mut decoder, mut channel) =
-        begun.map_or_else(|| (shared.decoder(), None), |(decoder, channel)| (decoder, Some(channel)));
-    let mut has_chunk = channel.is_some();
-    while has_chunk || claim(shared, &mut decoder, &mut channel) {
-        has_chunk = false;
-        let Some(sender) = &channel else { return };
-        if let Err(error) = decoder.decode(&mut Channel(sender)) {
-            if !matches!(error, ScanError::Closed) {
-                drop(sender.send(Err(error)));
-            }
-            shared.closed.store(true, Ordering::Release);
-            return;
-        }
-        if !shared.is_alone() {
-            // The consumer continues with the next chunk once the channel of this one is closed.
-            channel = None;
-        }
-    }
-    if let Some(sender) = channel
-        && let Err(error) = decoder.flush(&mut Channel(&sender))
-        && !matches!(error, ScanError::Closed)
-    {
-        drop(sender.send(Err(error)));
-    }
-}
-
-/// Takes the next chunk and, if there is no channel yet, a place in the queue, atomically.
-fn claim(shared: &Shared, decoder: &mut Decoder, channel: &mut Option<SyncSender<Item>>) -> bool {
-    let needs_place = channel.is_none();
-    if needs_place {
-        let mut queue = lock(&shared.queue);
-        while !queue.has_room(&shared.options) && !shared.closed.load(Ordering::Acquire) {
-            queue = shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
-        queue.planned += 1;
-    }
-    // Places are given in the order of the planner.
-    let mut planner = lock(&shared.planner);
-    let next = planner.as_mut().filter(|_| !shared.closed.load(Ordering::Acquire));
-    let chunk = next.and_then(|planner| next_chunk(planner, decoder.buffer()));
-    let is_claimed = chunk.is_some();
-    if needs_place {
-        let mut queue = lock(&shared.queue);
-        queue.planned -= 1;
-        if is_claimed {
-            let (sender, receiver) = sync_channel(1);
-            queue.chunks.push_back(Place::of(Rest::Worker(receiver)));
-            *channel = Some(sender);
-        }
-        shared.changed.notify_all();
-    }
-    if let Some(chunk) = chunk {
-        decoder.begin(chunk);
-    }
-    is_claimed
 }

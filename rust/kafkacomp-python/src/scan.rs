@@ -71,7 +71,7 @@ type Failure = Arc<Mutex<Option<Py<PyAny>>>>;
 /// without the GIL, also if an Arrow consumer reads the stream.
 struct Stream {
     /// `None` only while it is dropped.
-    scan: Option<Scan>,
+    scan: Option<Box<Scan>>,
     report: Arc<Mutex<ScanReport>>,
     failure: Failure,
     raised: Raised,
@@ -290,7 +290,7 @@ impl ScanReader {
         let (schema, report, failure) = (Arc::clone(scan.schema()), scan.report(), Failure::default());
         let closer = scan.closer();
         let stream = Stream {
-            scan: Some(scan),
+            scan: Some(Box::new(scan)),
             report: Arc::clone(&report),
             failure: Arc::clone(&failure),
             raised,

@@ -1,0 +1,92 @@
+//! What the threads of a scan share: the planner, and the queue of chunks.
+
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use arrow_array::RecordBatch as ArrowRecordBatch;
+
+use crate::decoder::Decoder;
+use crate::options::ScanOptions;
+use crate::plan::Planner;
+use crate::pool::BufferPool;
+use crate::report::{ScanError, ScanReport};
+
+/// The number of chunks per thread in the queue: a thread that is ahead decodes the next one.
+const PLACES_PER_THREAD: usize = 2;
+
+/// An Arrow batch, or the error that ends the scan.
+pub(super) type Item = Result<ArrowRecordBatch, ScanError>;
+
+/// What the threads of a scan share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) options: Arc<ScanOptions>,
+    pub(super) report: Arc<Mutex<ScanReport>>,
+    pub(super) planner: Mutex<Option<Planner>>,
+    pub(super) queue: Mutex<Queue>,
+    pub(super) changed: Condvar,
+    /// Whether reading has stopped, because the scan failed, ended or was closed.
+    pub(super) closed: Arc<AtomicBool>,
+    /// Whether a [`Closer`](super::Closer) has closed the scan.
+    pub(super) cancelled: AtomicBool,
+    pub(super) pool: Arc<BufferPool>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    pub(super) chunks: VecDeque<Place>,
+    /// Chunks that are being planned and will get a place.
+    pub(super) planned: usize,
+    pub(super) running: usize,
+}
+
+impl Queue {
+    pub(super) fn has_room(&self, options: &ScanOptions) -> bool {
+        self.chunks.len() + self.planned < PLACES_PER_THREAD * options.threads.max(1)
+    }
+}
+
+/// The place of a chunk in the queue.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// Batches that the consumer has decoded while others were not ready.
+    pub(super) decoded: VecDeque<Item>,
+    /// Where the other batches come from.
+    pub(super) rest: Rest,
+}
+
+/// Who decodes the rest of a chunk.
+#[derive(Debug)]
+pub(super) enum Rest {
+    Worker(Receiver<Item>),
+    /// The consumer: [`Scan::own`].
+    Consumer,
+    Nothing,
+}
+
+impl Place {
+    pub(super) fn of(rest: Rest) -> Self {
+        Self { decoded: VecDeque::new(), rest }
+    }
+
+    pub(super) fn is_consumers(&self) -> bool {
+        matches!(self.rest, Rest::Consumer)
+    }
+}
+
+impl Shared {
+    /// Whether one thread decodes all chunks.
+    pub(super) fn is_alone(&self) -> bool {
+        self.options.threads <= 1
+    }
+
+    pub(super) fn decoder(&self) -> Decoder {
+        Decoder::new(&self.options, &self.report, &self.pool, self.is_alone())
+    }
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

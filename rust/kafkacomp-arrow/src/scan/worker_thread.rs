@@ -1,0 +1,116 @@
+//! A worker thread of a scan.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, PoisonError};
+
+use arrow_array::RecordBatch as ArrowRecordBatch;
+
+use super::queue::{Item, Place, Rest, Shared, lock};
+use crate::decoder::Decoder;
+use crate::plan::Planner;
+use crate::report::ScanError;
+use crate::rows::BatchSink;
+
+/// Sends batches to the consumer, and waits until it has taken the one before.
+pub(super) struct Channel<'c>(&'c SyncSender<Item>);
+
+impl BatchSink for Channel<'_> {
+    fn take(&mut self, batch: ArrowRecordBatch) -> bool {
+        self.0.send(Ok(batch)).is_ok()
+    }
+
+    fn collected(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// Counts a worker as ended, even if it panics.
+pub(super) struct Leaving<'s>(&'s Shared);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        let mut queue = lock(&self.0.queue);
+        queue.running = queue.running.saturating_sub(1);
+        let is_last = queue.running == 0;
+        drop(queue);
+        if is_last {
+            // The segments are closed here, because the consumer does not wait for a slow read.
+            let planner = lock(&self.0.planner).take();
+            drop(planner);
+        }
+        let _queue = lock(&self.0.queue);
+        self.0.changed.notify_all();
+    }
+}
+
+/// A worker thread. Even if it panics, the consumer gets an error unless the worker has finished its share.
+pub(super) fn work(shared: &Shared, begun: Option<(Decoder, SyncSender<Item>)>) {
+    let _leaving = Leaving(shared);
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(shared, begun))) {
+        let segment = lock(&shared.planner).as_ref().map_or_else(|| Arc::from(""), Planner::segment);
+        let (sender, receiver) = sync_channel(1);
+        drop(sender.send(Err(ScanError::panicked(&segment, panic.as_ref()))));
+        lock(&shared.queue).chunks.push_back(Place::of(Rest::Worker(receiver)));
+        shared.closed.store(true, Ordering::Release);
+    }
+}
+
+pub(super) fn run(shared: &Shared, begun: Option<(Decoder, SyncSender<Item>)>) {
+    let (mut decoder, mut channel) =
+        begun.map_or_else(|| (shared.decoder(), None), |(decoder, channel)| (decoder, Some(channel)));
+    let mut has_chunk = channel.is_some();
+    while has_chunk || claim(shared, &mut decoder, &mut channel) {
+        has_chunk = false;
+        let Some(sender) = &channel else { return };
+        if let Err(error) = decoder.decode(&mut Channel(sender)) {
+            if !matches!(error, ScanError::Closed) {
+                drop(sender.send(Err(error)));
+            }
+            shared.closed.store(true, Ordering::Release);
+            return;
+        }
+        if !shared.is_alone() {
+            // The consumer continues with the next chunk once the channel of this one is closed.
+            channel = None;
+        }
+    }
+    if let Some(sender) = channel
+        && let Err(error) = decoder.flush(&mut Channel(&sender))
+        && !matches!(error, ScanError::Closed)
+    {
+        drop(sender.send(Err(error)));
+    }
+}
+
+/// Takes the next chunk and, if there is no channel yet, a place in the queue, atomically.
+pub(super) fn claim(shared: &Shared, decoder: &mut Decoder, channel: &mut Option<SyncSender<Item>>) -> bool {
+    let needs_place = channel.is_none();
+    if needs_place {
+        let mut queue = lock(&shared.queue);
+        while !queue.has_room(&shared.options) && !shared.closed.load(Ordering::Acquire) {
+            queue = shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        queue.planned += 1;
+    }
+    // Places are given in the order of the planner.
+    let mut planner = lock(&shared.planner);
+    let next = planner.as_mut().filter(|_| !shared.closed.load(Ordering::Acquire));
+    let chunk = next.and_then(|planner| planner.next_or_panicked(decoder.buffer()));
+    let is_claimed = chunk.is_some();
+    if needs_place {
+        let mut queue = lock(&shared.queue);
+        queue.planned -= 1;
+        if is_claimed {
+            let (sender, receiver) = sync_channel(1);
+            queue.chunks.push_back(Place::of(Rest::Worker(receiver)));
+            *channel = Some(sender);
+        }
+        shared.changed.notify_all();
+    }
+    if let Some(chunk) = chunk {
+        decoder.begin(chunk);
+    }
+    is_claimed
+}
