@@ -113,7 +113,7 @@ fn found(
 fn the_consumer_reads_what_workers_read() {
     let mut numbers = Numbers(7);
     let (mut failed, mut intact) = (0, 0);
-    for case in 0..150 {
+    for case in 0..60 {
         let data = Arc::new(log(&mut numbers));
         let options = ScanOptions {
             batch_size: numbers.of(&[1, 10, 100, 1000, 65_536]),
@@ -139,5 +139,5 @@ fn the_consumer_reads_what_workers_read() {
             failed += 1;
         }
     }
-    assert!(failed > 20 && intact > 50, "{failed} failed, {intact} did not");
+    assert!(failed > 5 && intact > 20, "{failed} failed, {intact} did not");
 }

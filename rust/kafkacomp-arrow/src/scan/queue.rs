@@ -61,7 +61,7 @@ pub(super) struct Place {
 #[derive(Debug)]
 pub(super) enum Rest {
     Worker(Receiver<Item>),
-    /// The consumer: [`Scan::own`].
+    /// The consumer: `Scan::own`.
     Consumer,
     Nothing,
 }
