@@ -123,7 +123,7 @@ def decompress_into(data: Buffer, out: Buffer) -> int:
 
 
 class GzipCompressor(_kafkacomp.Compressor):
-    """Compress data in chunks, with the interface of PEP 784; may be used from several threads.
+    """Compress data incrementally, with the interface of PEP 784; may be used from several threads.
 
     ``compress(data, mode=CONTINUE)`` returns the compressed bytes that are ready. ``FLUSH_BLOCK`` returns all bytes so
     far, so that a reader can decompress them; ``FLUSH_FRAME`` ends the member, and later data begin a new one.
@@ -149,7 +149,7 @@ class GzipCompressor(_kafkacomp.Compressor):
 
 
 class GzipDecompressor(_kafkacomp.Decompressor):
-    """Decompress one member in chunks.
+    """Decompress one member incrementally.
 
     It has the interface of PEP 784, and may be used from several threads.
 

@@ -240,7 +240,7 @@ def get_frame_info(data: Buffer) -> FrameInfo:
 
 
 class LZ4Compressor(_kafkacomp.Compressor):
-    """Compress data in chunks, with the interface of PEP 784; may be used from several threads.
+    """Compress data incrementally, with the interface of PEP 784; may be used from several threads.
 
     ``compress(data, mode=CONTINUE)`` returns the compressed bytes that are ready. ``FLUSH_BLOCK`` returns all bytes so
     far, so that a reader can decompress them; ``FLUSH_FRAME`` ends the frame, and later data begin a new one.
@@ -280,7 +280,7 @@ class LZ4Compressor(_kafkacomp.Compressor):
 
 
 class LZ4Decompressor(_kafkacomp.Decompressor):
-    """Decompress one frame, which may be a skippable frame, in chunks.
+    """Decompress one frame incrementally; it may be a skippable frame.
 
     It has the interface of PEP 784, and may be used from several threads.
 

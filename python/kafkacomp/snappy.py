@@ -113,7 +113,7 @@ def decompress_into(data: Buffer, out: Buffer) -> int:
 
 
 class SnappyCompressor(_kafkacomp.Compressor):
-    """Compress data in chunks, with the interface of PEP 784; may be used from several threads.
+    """Compress data incrementally, with the interface of PEP 784; may be used from several threads.
 
     ``compress(data, mode=CONTINUE)`` returns the compressed bytes that are ready. ``FLUSH_BLOCK`` returns all bytes so
     far, so that a reader can decompress them; ``FLUSH_FRAME`` ends the stream, and later data begin a new one.
@@ -133,7 +133,7 @@ class SnappyCompressor(_kafkacomp.Compressor):
 
 
 class SnappyDecompressor(_kafkacomp.Decompressor):
-    """Decompress one raw block, or xerial streams, in chunks.
+    """Decompress one raw block, or xerial streams, incrementally.
 
     It has the interface of PEP 784, and may be used from several threads.
 

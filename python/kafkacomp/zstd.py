@@ -190,7 +190,7 @@ def decompress_into(data: Buffer, out: Buffer) -> int:
 
 
 class ZstdCompressor(_kafkacomp.Compressor):
-    """Compress data in chunks, with the interface of PEP 784; may be used from several threads.
+    """Compress data incrementally, with the interface of PEP 784; may be used from several threads.
 
     ``compress(data, mode=CONTINUE)`` returns the compressed bytes that are ready. ``FLUSH_BLOCK`` returns all bytes so
     far, so that a reader can decompress them; ``FLUSH_FRAME`` ends the frame, and later data begin a new one.
@@ -218,7 +218,7 @@ class ZstdCompressor(_kafkacomp.Compressor):
 
 
 class ZstdDecompressor(_kafkacomp.Decompressor):
-    """Decompress one frame, which may be a skippable frame, in chunks.
+    """Decompress one frame incrementally; it may be a skippable frame.
 
     It has the interface of PEP 784, and may be used from several threads.
 

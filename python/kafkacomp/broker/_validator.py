@@ -27,7 +27,7 @@ _MAGICS = (0, 1, 2)
 
 
 class AppendOrigin(enum.IntEnum):
-    """The origin of an append (``AppendOrigin``).
+    """Who appends records to a log (``AppendOrigin``).
 
     Attributes:
         REPLICATION: A follower, which copies the leader's log.
@@ -236,10 +236,9 @@ class ValidationResult:
 
 
 class LogValidator:
-    """Checks record sets and assigns their offsets as a broker does (``LogValidator``).
+    """Check record sets and assign their offsets, as a broker does (``LogValidator``).
 
-    It may be used from several threads, one at a time. If records need no rebuilding, their keys and values are not
-    read.
+    May be used from several threads, one at a time. If records need not be rebuilt, their keys and values are not read.
 
     Example:
         >>> from kafkacomp import broker, record
@@ -303,7 +302,7 @@ class LogValidator:
 
 @dataclass(frozen=True)
 class LogAppendInfo:
-    """The content of the headers of a record set (``LogAppendInfo``).
+    """What the headers of a record set declare: the result of :func:`analyze_and_validate_records` (``LogAppendInfo``).
 
     Attributes:
         first_offset: The first batch's base offset; -1 if its header does not have it (magic 0 and 1), and without

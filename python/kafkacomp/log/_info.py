@@ -111,7 +111,7 @@ Summaries: TypeAlias = "tuple[list[SegmentSummary | OSError | ValueError], list[
 
 @dataclass(frozen=True)
 class SegmentInfo:
-    """A segment with its summary.
+    """A segment with the summary of its batch headers.
 
     Attributes:
         path: The path of the file.
@@ -269,7 +269,7 @@ class PartitionInfo(_Segments):
 
 @dataclass(frozen=True)
 class TopicInfo(_Sums):
-    """A summary of a topic.
+    """A summary of a topic: the sum of its partitions.
 
     Attributes:
         topic: The topic.
