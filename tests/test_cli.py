@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import json
 import os
 import re
@@ -116,6 +117,36 @@ def test_dump_csv_is_csv(run: Run) -> None:
     assert len(rows) == 14
     assert rows[0]["baseOffset"] == "0"
     assert rows[0]["deleteHorizonMs"] == ""
+
+
+def test_dump_csv_keeps_text_that_needs_quotes(tmp_path: Path, run: Run) -> None:
+    """Line ends, quotes, commas, NUL and bytes that are not UTF-8: the cells are those of the JSON lines."""
+    headers = pa.array([[("a,b", b'"1"'), ("n", None)], None, [], None], pa.map_(pa.string(), pa.binary()))
+    keys, values = [b"a,b\r\n", b'say ""', None, b""], [b'"\n"', b"\x00\t ", b"\xff\xfe", None]
+    rows = pa.table({"key": keys, "value": values, "headers": headers})
+    source = tmp_path / "set, with a comma"
+    source.write_bytes(record.build_batches(rows))
+    _, text, _ = run("dump", "--deep", "--json", source)
+    status, out, _ = run("dump", "--deep", "--format", "csv", source)
+    assert status == 0
+    shown: list[dict[str, str]] = []
+    columns: list[str] = []
+    for line in csv.reader(io.StringIO(out, newline="")):
+        if not line:
+            columns = []
+        elif not columns:
+            columns = line
+        else:
+            shown.append(dict(zip(columns, line, strict=True)))
+    expected = [json.loads(line) for line in text.splitlines()]
+    assert [row["keySize"] for row in expected[1:]] == [5, 6, -1, 0]
+    assert shown == [{name: _csv_cell(row[name]) for name in row if name != "type"} for row in expected]
+
+
+def _csv_cell(value: object) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def test_dump_of_several_chunks(tmp_path: Path, run: Run) -> None:

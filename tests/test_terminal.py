@@ -82,6 +82,18 @@ def test_an_export_to_a_terminal_is_escaped(kind: str, tmp_path: Path) -> None:
         assert done.stdout.decode() == f'value\n"{HOSTILE * 9000}"\n'
 
 
+def test_a_csv_dump_to_a_terminal_is_escaped(tmp_path: Path) -> None:
+    """A pipe gets the exact text."""
+    source = tmp_path / "batch"
+    source.write_bytes(record.build_batches(pa.table({"value": [HOSTILE.encode()]})))
+    command = ["dump", "--deep", "--format", "csv", str(source), "--quiet"]
+    done = subprocess.run([sys.executable, "-c", PROGRAM, *command], capture_output=True, check=True)
+    assert HOSTILE in done.stdout.decode()
+    shown = on_terminal(*command, is_both=True)
+    assert not re.search("[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
+    assert "\\u001b]0;title\\u0007" in shown
+
+
 def test_errors_are_red_on_a_terminal(tmp_path: Path) -> None:
     missing = str(tmp_path / "missing")
     assert "\x1b[31m\x1b[1mkafkacomp:\x1b[0m " in on_terminal("verify", missing)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kafkacomp._text import json_text, printable, time_text
+from kafkacomp._text import escaped_lines, json_text, printable, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,24 +52,35 @@ class JsonLines:
 
 
 class Csv:
-    """RFC 4180 with a column ``file``. If the kind of rows changes, a blank line and a new header line follow."""
+    """CSV with a column ``file``. If the columns change, a blank line and a new header line follow.
+
+    Lists and objects are JSON, and null is an empty cell. A terminal would execute the control sequences in payloads:
+    there they are escaped.
+    """
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
+        self._rows = csv.writer(out)
+        self._is_shown = sys.stdout.isatty()
         self._file = ""
-        self._columns: tuple[str, ...] | None = None
+        self._columns: list[str] = []
 
     def file(self, name: str, kind: str) -> None:  # noqa: ARG002 - the columns show it
         self._file = name
 
     def row(self, kind: str, row: dict[str, Any]) -> None:  # noqa: ARG002 - the columns show it
-        flat = {"file": self._file} | row
-        columns = tuple(flat)
-        if columns != self._columns:
-            self._out.write(("" if self._columns is None else "\r\n") + ",".join(columns) + "\r\n")
-            self._columns = columns
-        cells = ",".join(csv_cell(value) for value in flat.values())
-        self._out.write(cells.encode("utf-8", "backslashreplace").decode() + "\r\n")
+        cells = {"file": self._file} | row
+        if [*cells] != self._columns:
+            self._out.write("\r\n" if self._columns else "")
+            self._columns = [*cells]
+            self._rows.writerow(map(self._cell, cells))
+        self._rows.writerow(map(self._cell, cells.values()))
+
+    def _cell(self, value: object) -> str:
+        if value is None:
+            return ""
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return escaped_lines(text) if self._is_shown else text.encode("utf-8", "backslashreplace").decode()
 
 
 class Table:
@@ -158,18 +170,6 @@ FORMATS: dict[str, Callable[[TextIO], Renderer]] = {"table": Table, "jsonl": Jso
 def renderer(name: str, out: TextIO | None = None) -> Renderer:
     """The renderer of this name, one of ``FORMATS``."""
     return FORMATS[name](sys.stdout if out is None else out)
-
-
-def csv_cell(value: object) -> str:
-    """Format a cell: null is empty, text is quoted, numbers and booleans are not, lists and objects are JSON."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return str(value)
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return '"' + text.replace('"', '""') + '"'
 
 
 def _kafka(value: object) -> str:

@@ -56,14 +56,13 @@ class Report:
         """Format the results as CSV, after the environment in lines that begin with ``#``."""
         out = io.StringIO()
         out.writelines(f"# {line}\n" for line in self.heading())
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(_COLUMNS)
+        writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
+        writer.writeheader()
         for result in self.run.results:
             row = _row(result)
             seconds = row.pop("seconds")
             row |= {f"seconds_{name}": seconds[name] for name in ("median", "min", "q1", "q3", "max")}
-            row |= {"rounds": len(seconds["rounds"]), "passes": seconds["passes"]}
-            writer.writerow(["" if row[name] is None else row[name] for name in _COLUMNS])
+            writer.writerow(row | {"rounds": len(seconds["rounds"]), "passes": seconds["passes"]})
         return out.getvalue()
 
     def heading(self) -> list[str]:
