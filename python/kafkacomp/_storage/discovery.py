@@ -240,7 +240,7 @@ def find_in(filesystem: FileSystem, path: str, failed: Failed = None) -> Iterato
     def find() -> list[Partition]:
         errors.clear()
         note: Failed = None if failed is None else lambda path, error: errors.append((path, error))
-        return list(_folder(filesystem, path, filesystem.list(path), note, searched=_Searched()))
+        return list(_folder(filesystem, path, filesystem.list(path), note, searched=Searched()))
 
     # Spark writes to local folders only.
     found = settled(path, find) if isinstance(filesystem.segment(path), str) else find()
@@ -256,13 +256,13 @@ def find_in(filesystem: FileSystem, path: str, failed: Failed = None) -> Iterato
     yield from found
 
 
-class _Searched:
+class Searched:
     """The folders of folders that a search has entered: links may form loops."""
 
     def __init__(self) -> None:
         self._depths: dict[object, int] = {}
 
-    def enter(self, filesystem: FileSystem, path: str, depth: int) -> bool:
+    def enter(self, filesystem: FileSystem, path: str, depth: int = 0) -> bool:
         """Whether a folder is to be searched: for the first time, or at a lower depth, from which more is reached."""
         identity = filesystem.identity(path)
         if identity is not None and self._depths.get(identity, depth + 1) <= depth:
@@ -277,7 +277,7 @@ def _folder(
     entries: list[Entry],
     failed: Failed,
     *,
-    searched: _Searched,
+    searched: Searched,
     checkpoints: OffsetCheckpoints | None = None,
     depth: int = 0,
 ) -> Iterator[Partition]:
@@ -304,10 +304,7 @@ def _folder(
     if depth > _MAX_DEPTH or is_marked(basename(path)) or not searched.enter(filesystem, path, depth):
         return
     checkpoints = OffsetCheckpoints(filesystem, path)
-    for entry in sorted((e for e in entries if e.is_dir), key=lambda e: natural_order(basename(e.path))):
-        if is_marked(basename(entry.path)):
-            _LOGGER.info("%s: skipped: not part of a log", entry.path)
-            continue
+    for entry in subfolders(entries):
         try:
             inside = filesystem.list(entry.path)
         except OSError as error:
@@ -401,6 +398,12 @@ def is_not_a_segment(path: str) -> bool:
     return name.rpartition(".")[2] in SIDE_FILES or name.startswith(".") or name.endswith((*_BESIDE, *_PASSING))
 
 
-def natural_order(name: str) -> tuple[str, int]:
-    """Sort key: partition 10 comes after partition 9."""
-    return partition_of(name) or (name, -1)
+def subfolders(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """The folders that may contain logs, in the order of their names: partition 10 comes after partition 9."""
+    folders = [each for each in entries if each.is_dir]
+    folders.sort(key=lambda each: partition_of(basename(each.path)) or (basename(each.path), -1))
+    for folder in folders:
+        if is_marked(basename(folder.path)):
+            _LOGGER.info("%s: skipped: not part of a log", folder.path)
+        else:
+            yield folder

@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kafkacomp._storage.checkpoints import OFFSET_CHECKPOINTS
 from kafkacomp._storage.containers import refuse_content, refuse_packed, refuse_packed_segment
-from kafkacomp._storage.discovery import log_files, natural_order
+from kafkacomp._storage.discovery import Searched, log_files, subfolders
 from kafkacomp._storage.filesystem import is_url, open_filesystem, read_local
 from kafkacomp._storage.names import (
     SWAP,
     basename,
-    is_marked,
     is_tiered_segment,
     leading_offset,
     owner_of,
@@ -124,8 +123,8 @@ def find(
     """
     found: dict[str, SourceFile] = {}
     for source in sources:
-        place = _Place.of(source, opened)
-        inside = list(_files(place, chunked, set()))
+        place = _Place.of(str(source), opened)
+        inside = list(_files(place, chunked))
         if not inside:
             refuse_packed(place.filesystem, place.path)
             raise FileNotFoundError(errno.ENOENT, "no files of a Kafka log in this folder", str(source))
@@ -139,71 +138,62 @@ def find(
 
 @dataclass(frozen=True)
 class _Place:
-    """A path of a file system; ``shown`` is a local path as given."""
+    """A source: its file system, and its path there and as given."""
 
     filesystem: FileSystem
     path: str
-    shown: Path | None
+    given: str
 
     @classmethod
-    def of(cls, source: str | Path, opened: Opener) -> _Place:
-        if is_url(source):
-            return cls(*opened(str(source)), None)
-        filesystem, path = open_filesystem(str(source))
-        return cls(filesystem, path, Path(path if str(source).startswith("file:") else source))
+    def of(cls, source: str, opened: Opener) -> _Place:
+        filesystem, path = (opened if is_url(source) else open_filesystem)(source)
+        return cls(filesystem, path, path if source.lower().startswith("file:") else source)
 
-    def file(self, name: str | None, kind: str, size: int) -> SourceFile:
-        """The file of this name in the folder at this place, or the file at the place itself."""
-        if self.shown is not None:
-            local = self.shown if name is None else self.shown / name
+    def file(self, path: str, kind: str, size: int) -> SourceFile:
+        """The file at a path, which is that of the source or in it."""
+        source = self.filesystem.segment(path)
+        if isinstance(source, str):
+            local = Path(self.given, os.path.relpath(path, self.path))
             return SourceFile(local, kind, str(local), size, partial(read_local, str(local)), str(local))
-        path = self.path if name is None else f"{self.path.rstrip('/')}/{name}"
-        reader, source = partial(self.filesystem.read, path), self.filesystem.segment(path)
-        return SourceFile(PurePosixPath(path), kind, path, size, reader, source)
-
-    def folder(self, name: str) -> _Place:
-        """The folder of this name in the folder at this place."""
-        shown = None if self.shown is None else self.shown / name
-        return _Place(self.filesystem, f"{self.path.rstrip('/')}/{name}", shown)
+        return SourceFile(PurePosixPath(path), kind, path, size, partial(self.filesystem.read, path), source)
 
 
-def _files(place: _Place, chunked: Chunked | None, seen: set[object]) -> Iterator[SourceFile]:
-    entry = place.filesystem.info(place.path)
+def _files(place: _Place, chunked: Chunked | None) -> Iterator[SourceFile]:
+    filesystem, path = place.filesystem, place.path
+    entry = filesystem.info(path)
     if entry.is_dir:
-        yield from _walk(place, chunked, seen)
+        yield from _walk(place, path, chunked, Searched())
         return
-    name = basename(place.path)
+    name = basename(path)
     if chunked is not None and is_tiered_segment(name):
-        remote = remote_folder_of(place.filesystem, place.path)
+        remote = remote_folder_of(filesystem, path)
         if remote is not None and remote.has_manifests:
             yield from chunked(remote)
             return
     kind = _kind(name.removesuffix(SWAP)) or _BY_SUFFIX.get(PurePosixPath(name).suffix, "record set")
-    file = place.file(None, kind, entry.size)
+    file = place.file(path, kind, entry.size)
     if kind == "record set" and entry.size:
-        refuse_content(place.filesystem, entry, file.name)
+        refuse_content(filesystem, entry, file.name)
     yield file
 
 
-def _walk(place: _Place, chunked: Chunked | None, seen: set[object]) -> Iterator[SourceFile]:
+def _walk(place: _Place, folder: str, chunked: Chunked | None, searched: Searched) -> Iterator[SourceFile]:
     """Yield the files in a folder and its subfolders; each folder once, even if links lead to it."""
-    if (identity := place.filesystem.identity(place.path)) is not None:
-        if identity in seen:
-            return
-        seen.add(identity)
-    entries = place.filesystem.list(place.path)
-    remote = None if chunked is None else remote_folder(place.filesystem, place.path, entries)
+    filesystem = place.filesystem
+    if not searched.enter(filesystem, folder):
+        return
+    entries = filesystem.list(folder)
+    remote = None if chunked is None else remote_folder(filesystem, folder, entries)
     if chunked is not None and remote is not None and remote.has_manifests:
         yield from chunked(remote)
         entries = [entry for entry in entries if entry.is_dir]
-    files, state = log_files(place.filesystem, place.path, entries)
+    files, state = log_files(filesystem, folder, entries)
     for name in sorted(files):
         kind = "log" if name in state.swapped else _kind(name)
         if kind is not None:
-            yield place.file(name, kind, files[name].size)
-    for name in sorted((basename(entry.path) for entry in entries if entry.is_dir), key=natural_order):
-        if not is_marked(name):
-            yield from _walk(place.folder(name), chunked, seen)
+            yield place.file(files[name].path, kind, files[name].size)
+    for inner in subfolders(entries):
+        yield from _walk(place, inner.path, chunked, searched)
 
 
 def _kind(name: str) -> str | None:
