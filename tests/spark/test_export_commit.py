@@ -14,9 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from commit_jobs import killed_at
+from kafkacomp.arrow._hive import folder_name
 from kafkacomp.spark import _export_commit, _job_folder
 from kafkacomp.spark._export_commit import NAME, begin, check_target, commit, discard, recover
-from kafkacomp.spark._export_files import TaskFiles, folder_name
+from kafkacomp.spark._export_files import TaskFiles
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,10 +6,10 @@ import secrets
 import shutil
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from kafkacomp._cli.writers import writer
 from kafkacomp._extras import require
+from kafkacomp.arrow._hive import by_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 #: The keys by which files can be divided, with the columns of their values.
 KEYS = {"topic": "topic", "partition": "partition", "date": "timestamp"}
-#: Hive's name for null.
-_NULL = "__HIVE_DEFAULT_PARTITION__"
 #: The most open files; before another one is opened, the least recently used one is closed.
 _MOST_OPEN = 64
 
@@ -90,11 +88,8 @@ class _Files:
 
     def write(self, batch: pa.RecordBatch, keys: Sequence[str]) -> None:
         """Write each row to the file of its keys."""
-        compute = require("pyarrow.compute")
-        texts = [_text(batch, key) for key in keys]
-        joined = compute.binary_join_element_wise(*texts, "/")
-        for value in joined.unique().to_pylist():
-            self._writer(value)(batch.filter(compute.equal(joined, value)))
+        for folder, rows in by_folder(_with_date(batch) if "date" in keys else batch, keys):
+            self._writer(folder)(rows)
 
     def _writer(self, folder: str) -> Write:
         found = self._open.pop(folder, None) or self._begin(folder)
@@ -107,7 +102,7 @@ class _Files:
         path = self._folder / folder
         path.mkdir(parents=True, exist_ok=True)
         number = self._counts[folder] = self._counts.get(folder, -1) + 1
-        values = "-".join(part.partition("=")[2] for part in folder.split("/"))
+        values = "-".join(part.partition("=")[2] for part in folder.rstrip("/").split("/"))
         stack = ExitStack()
         sink = stack.enter_context((path / f"{values}-{number:05}{self._suffix}").open("xb"))
         return stack, stack.enter_context(writer(self._kind, sink, self._schema, **self._options))
@@ -118,16 +113,9 @@ class _Files:
             self._open.popitem()[1][0].close()
 
 
-def _text(batch: pa.RecordBatch, key: str) -> Any:  # noqa: ANN401 - an array of pyarrow
-    """The name of the folder of each row."""
+def _with_date(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Add a column with the date of the timestamp in UTC."""
     pa, compute = require("pyarrow"), require("pyarrow.compute")
-    column = batch.column(KEYS[key])
-    if key == "date":
-        times = (
-            column.cast(pa.timestamp("ms"))
-            if pa.types.is_integer(column.type)
-            else column.cast(pa.timestamp(column.type.unit))
-        )
-        column = compute.strftime(times, format="%Y-%m-%d")
-    values = {each: _NULL if each is None else quote(str(each), safe="") for each in column.unique().to_pylist()}
-    return pa.array([f"{key}={values[each]}" for each in column.to_pylist()], pa.string())
+    column = batch.column("timestamp")
+    times = column.cast(pa.int64()).cast(pa.timestamp(getattr(column.type, "unit", "ms")))
+    return batch.append_column("date", compute.strftime(times, format="%Y-%m-%d"))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkacomp._extras import require
 from kafkacomp._storage.state_file import sync_folder
+from kafkacomp.arrow._hive import by_folder
 from kafkacomp.spark._export_commit import STAGED, SUFFIX
 
 if TYPE_CHECKING:
@@ -22,17 +22,6 @@ ROW_GROUP_BYTES: Final = 64 << 20
 _MOST_OPEN: Final = 100
 #: Columns whose values mostly increase: delta encoding needs fewer bytes than a dictionary.
 _GROWING: Final = ("offset", "timestamp", "baseOffset", "position", "sequence")
-_NULL: Final = "__HIVE_DEFAULT_PARTITION__"
-#: The characters that Spark escapes in the names of partition folders (ExternalCatalogUtils).
-_ESCAPED: Final = re.compile(r'[\x00-\x1f"#%\'*/:=?\\\x7f{\[\]^]')
-
-
-def folder_name(column: str, value: object) -> str:
-    """The name of a value's partition folder, as in Spark and Hive."""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    if value is None or not text:
-        return f"{column}={_NULL}"
-    return f"{column}={_ESCAPED.sub(lambda found: f'%{ord(found[0]):02X}', text)}"
 
 
 class TaskFiles:
@@ -48,7 +37,7 @@ class TaskFiles:
     def __init__(self, folder: Path, stem: str, partition_by: Sequence[str], compression: str) -> None:
         self._folder = folder
         self._stem = stem
-        self._partition_by = tuple(partition_by)
+        self._partition_by = list(partition_by)
         self._compression = compression
         #: Open files by partition folder, in the order of their last use.
         self._open: dict[str, _File] = {}
@@ -60,9 +49,10 @@ class TaskFiles:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Add the rows of a batch."""
-        for name, rows in _partitioned(batch, self._partition_by):
-            if not rows.num_rows:
+        for name, chosen in by_folder(batch, self._partition_by):
+            if not chosen.num_rows:
                 continue
+            rows = chosen.drop_columns(self._partition_by)
             file = self._open.pop(name, None) or self._new(name, rows.schema)
             self._open[name] = file
             self._held += file.hold(rows)
@@ -167,33 +157,3 @@ def _leaves(schema: pa.Schema) -> Iterator[str]:
             yield from ("headers.list.element.key", "headers.list.element.value")
         else:
             yield field.name
-
-
-def _partitioned(batch: pa.RecordBatch, names: Sequence[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield each partition folder, with a slash at its end, and its rows without the columns in the folder's name."""
-    parts = [("", batch)]
-    for name in names:
-        parts = [
-            (f"{folder}{folder_name(name, value)}/", chosen)
-            for folder, rows in parts
-            for value, chosen in _by_value(rows, name)
-        ]
-    for folder, rows in parts:
-        yield folder, rows.drop_columns(list(names)) if names else rows
-
-
-def _by_value(rows: pa.RecordBatch, name: str) -> Iterator[tuple[object, pa.RecordBatch]]:
-    """Yield each value of a column and its rows, in their order."""
-    pc = require("pyarrow.compute")
-    encoded = rows.column(name).dictionary_encode(null_encoding="encode")
-    values = encoded.dictionary.to_pylist()
-    if len(values) == 1:
-        yield values[0], rows
-        return
-    order = pc.array_sort_indices(encoded.indices)
-    counts = {each["values"]: each["counts"] for each in pc.value_counts(encoded.indices).to_pylist()}
-    start = 0
-    for index, value in enumerate(values):
-        # A copy, because a slice would keep the whole batch in memory.
-        yield value, rows.take(order.slice(start, counts[index]))
-        start += counts[index]
