@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import kafkacomp
+from kafkacomp import message_set
 from kafkacomp._extras import require
 from kafkacomp._types import CompressionType
 from kafkacomp.advice.formats import MODERN, OLDEST
@@ -31,7 +32,6 @@ MOST_PLAIN: Final = 32 << 20
 #: The most timestamps to keep of a window.
 _MOST_STAMPS: Final = 64
 
-_MODERN_MAGIC: Final = 2
 _COLUMNS: Final = ("key", "value", "timestamp", "headers")
 #: The first line's timestamp, 2024-01-01T00:00:00Z; lines are one millisecond apart, as in a busy topic.
 _FIRST_TIMESTAMP: Final = 1_704_067_200_000
@@ -105,7 +105,7 @@ def read(window: Window, form: Format, max_output_size: int, failed: Callable[[s
     if window.source.kind != LOG:
         return _of_records(_lines(window) if window.source.kind == LINES else _parquet(window), form)
     if form.name == OLDEST:
-        return _of_messages(window, max_output_size, failed)
+        return _of_messages(window, form, max_output_size, failed)
     return _of_log(window, form, max_output_size, failed)
 
 
@@ -140,34 +140,23 @@ def _stored(
             if batch.is_control_batch or batch.records_count == 0:
                 content.kept += batch.size_in_bytes
                 continue
-            data, kind = bytes(batch), batch.compression_type
-            if batch.magic < _MODERN_MAGIC or form.name != MODERN:
-                count = batch.records_count
-                records = sum(1 for _ in batch) if count is None else count
-                packed = _wrapped(batch, form)
-                inner = (
-                    None
-                    if packed is None
-                    else kafkacomp.decompress(packed, kind, magic=form.magic, max_output_size=cap)
-                )
-                plain += len(data if inner is None else inner)
-                yield _Stored(kind, len(data), records, inner, packed, data)
-                continue
-            packed = batch.stored_records
-            section = kafkacomp.decompress(packed, kind, max_output_size=cap)
+            data, kind, count = bytes(batch), batch.compression_type, batch.records_count
+            packed = _packed(batch, form)
+            section = None
+            if packed is not None:
+                section = kafkacomp.decompress(packed, kind, magic=form.magic, max_output_size=cap)
+            records = sum(1 for _ in batch) if count is None else count
         except KafkaCompError as error:
-            failed(
-                _where(window, error)
-            )  # a wrong size or magic ends the iteration, other corruption affects only one batch
+            failed(_where(window, error))  # a wrong size or magic ends the iteration, other corruption only the batch
             continue
-        plain += len(section)
-        yield _Stored(kind, len(data), batch.records_count or 0, section, packed, data)
+        plain += len(data if section is None else section)
+        yield _Stored(kind, len(data), records, section, packed, data)
     content.whole = next(reader, None) is None
 
 
-def _wrapped(batch: RecordBatch, form: Format) -> bytes | None:
-    """Return the compressed messages of a wrapper of the topic's format; None if it is not a wrapper or has a key."""
-    if batch.magic != form.magic or batch.compression_type is CompressionType.NONE:
+def _packed(batch: RecordBatch, form: Format) -> bytes | None:
+    """Return the records as stored if they are those of a batch of the topic's format; a wrapper must have no key."""
+    if batch.magic != form.magic or (form.name != MODERN and batch.compression_type is CompressionType.NONE):
         return None
     packed = batch.stored_records
     return packed if batch.size_in_bytes - len(packed) == form.overhead else None
@@ -201,15 +190,18 @@ def _one(table: pa.Table) -> pa.RecordBatch:
 
 
 def _grouped(found: list[_Stored], form: Format) -> list[list[_Stored]]:
-    """Group uncompressed messages of formats 0 and 1 by the default ``batch.size``; other batches stay alone."""
+    """Group uncompressed messages of formats before 2 by the default ``batch.size``; other batches stay alone."""
     groups: list[list[_Stored]] = []
+    size, last_is_plain = 0, False
     for each in found:
-        last = groups[-1] if groups and form.name != MODERN else []
-        are_plain = {each.kind, *(part.kind for part in last)} == {CompressionType.NONE}
-        if last and are_plain and sum(part.stored for part in last) + each.stored <= ASSUMED_BATCH_SIZE:
-            last.append(each)
+        is_plain = each.kind is CompressionType.NONE and form.name != MODERN
+        size += each.stored
+        if is_plain and last_is_plain and size <= ASSUMED_BATCH_SIZE:
+            groups[-1].append(each)
         else:
             groups.append([each])
+            size = each.stored
+        last_is_plain = is_plain
     return groups
 
 
@@ -226,40 +218,24 @@ def _batches(groups: list[list[_Stored]], rows: pa.RecordBatch, form: Format) ->
 
 
 # ----------------------------------------------------------------------------------------------------- Kafka 0.7
-def _of_messages(window: Window, cap: int, failed: Callable[[str], object]) -> Content:
-    content = Content()
+def _of_messages(window: Window, form: Format, cap: int, failed: Callable[[str], object]) -> Content:
     payloads: list[bytes] = []
-    run: list[bytes] = []
-    run_size = 0
-
-    def flush(kind: CompressionType, size: int, packed: bytes | None = None) -> None:
-        nonlocal run_size
-        if run:
-            section = kafkacomp.message_set.write_messages(run)
-            if packed is not None and kafkacomp.decompress(packed, kind, magic=0, max_output_size=cap) != section:
-                packed = None  # nested wrappers
-            content.batches.append(Batch(kind, size, len(run), section, packed))
-            payloads.extend(run)
-        run.clear()
-        run_size = 0
-
+    found: list[_Stored] = []
     try:
         for message in messages_of(window):
-            size = message.size_in_bytes + 4
-            inner = kafkacomp.message_set.write_messages([message])
-            parts = [each.message.payload for each in kafkacomp.message_set.read_messages(inner, max_output_size=cap)]
-            kind = message.compression_type
-            if kind is not CompressionType.NONE or run_size + size > ASSUMED_BATCH_SIZE:
-                flush(CompressionType.NONE, run_size)
-            run += parts
-            run_size += size
-            if kind is not CompressionType.NONE:
-                flush(kind, size, message.payload)
+            data, kind = message_set.write_messages([message]), message.compression_type
+            parts = [each.message.payload for each in message_set.read_messages(data, max_output_size=cap)]
+            packed = None if kind is CompressionType.NONE else message.payload
+            if packed is not None:
+                plain = kafkacomp.decompress(packed, kind, magic=form.magic, max_output_size=cap)
+                packed = packed if plain == message_set.write_messages(parts) else None  # nested wrappers
+            if parts:
+                found.append(_Stored(kind, message.size_in_bytes + 4, len(parts), None, packed, data))
+            payloads += parts
     except KafkaCompError as error:
         failed(_where(window, error))
-    flush(CompressionType.NONE, run_size)
-    content.rows = pa.RecordBatch.from_arrays([pa.array(payloads, pa.binary())], names=["value"])
-    return content
+    rows = pa.RecordBatch.from_arrays([pa.array(payloads, pa.binary())], names=["value"])
+    return Content(list(_batches(_grouped(found, form), rows, form)), rows)
 
 
 # ---------------------------------------------------------------------------------------------- files of records
