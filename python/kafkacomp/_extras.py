@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+__all__ = ["alt", "fs", "pa", "parquet", "pc", "require", "with_command"]
 
 #: The extra that installs a package (``project.optional-dependencies``).
 _EXTRAS: Final = {
@@ -39,3 +41,24 @@ def require(module: str) -> Any:  # noqa: ANN401 - as `import` is for packages w
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise with_command(error) from None
+
+
+class _Lazy:
+    """A module of such a package, imported when one of its names is used."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as above
+        return getattr(require(self._module), name)
+
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import fs, parquet
+else:
+    alt = _Lazy("altair")
+    pa, pc = _Lazy("pyarrow"), _Lazy("pyarrow.compute")
+    fs, parquet = _Lazy("pyarrow.fs"), _Lazy("pyarrow.parquet")

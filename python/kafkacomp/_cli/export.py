@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from kafkacomp._cli.common import complain
 from kafkacomp._cli.partitioned import KEYS, columns_of, partitioned
 from kafkacomp._cli.writers import PLACE, RECORD, SUFFIXES, compressed, format_of, is_text, writer
-from kafkacomp._extras import require
+from kafkacomp._extras import pa
 from kafkacomp._storage.new_file import new_file
 from kafkacomp._text import camel_case, escaped_lines, json_fields
 from kafkacomp.exceptions import KafkaCompError
@@ -89,7 +89,7 @@ def export(
         KafkaCompError, OSError: as in :func:`kafkacomp.scan`.
         ValueError: bytes are not UTF-8, in a text format.
     """
-    schema = require("pyarrow").schema(reader)
+    schema = pa.schema(reader)
 
     def write_to(file: BinaryIO, codec: str | None) -> int:
         with (

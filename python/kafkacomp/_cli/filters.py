@@ -9,7 +9,7 @@ import click
 
 from kafkacomp._cli.common import bound, names_of, numbers_of, together
 from kafkacomp._click import parsed
-from kafkacomp._extras import require
+from kafkacomp._extras import pa
 from kafkacomp._storage.partition import Partition
 from kafkacomp._storage.selection import select
 from kafkacomp.arrow._filter import Conditions
@@ -133,7 +133,6 @@ class Bounds:
         chosen = [each for each in records if self._has_record(each)]
         if self.conditions is None or not chosen:
             return chosen
-        pa = require("pyarrow")
         header = pa.struct([("key", pa.string()), ("value", pa.binary())])
         headers = [[{"key": name, "value": value} for name, value in each.headers] for each in chosen]
         rows = pa.record_batch(

@@ -8,14 +8,12 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kafkacomp._cli.writers import writer
-from kafkacomp._extras import require
+from kafkacomp._extras import pa, pc
 from kafkacomp.arrow._hive import by_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-
-    import pyarrow as pa
 
     from kafkacomp._cli.writers import Write
 
@@ -115,7 +113,6 @@ class _Files:
 
 def _with_date(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Add a column with the date of the timestamp in UTC."""
-    pa, compute = require("pyarrow"), require("pyarrow.compute")
     column = batch.column("timestamp")
     times = column.cast(pa.int64()).cast(pa.timestamp(getattr(column.type, "unit", "ms")))
-    return batch.append_column("date", compute.strftime(times, format="%Y-%m-%d"))
+    return batch.append_column("date", pc.strftime(times, format="%Y-%m-%d"))

@@ -7,14 +7,12 @@ import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from kafkacomp._extras import require
+from kafkacomp._extras import pa, parquet, require
 from kafkacomp._kafkacomp import json_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import BinaryIO, TypeAlias
-
-    import pyarrow as pa
 
     Write: TypeAlias = Callable[[pa.RecordBatch], object]
 
@@ -63,7 +61,7 @@ def compressed(sink: BinaryIO, codec: str | None) -> Iterator[BinaryIO]:
     if codec is None:
         yield sink
         return
-    with require("pyarrow").CompressedOutputStream(sink, codec) as out:
+    with pa.CompressedOutputStream(sink, codec) as out:
         yield out
         out.flush()
 
@@ -85,8 +83,6 @@ def writer(
     Yields:
         A function that writes a batch. It raises ValueError for bytes that are not UTF-8, if ``encoding`` is ``utf8``.
     """
-    pa = require("pyarrow")
-
     if is_text(kind):
         with (_csv if kind == "csv" else _json_lines)(sink, columns) as write:
             yield lambda batch: write(_with_text(batch, columns, encoding))
@@ -98,14 +94,12 @@ def writer(
 
 @contextmanager
 def _parquet(sink: BinaryIO, schema: pa.Schema, compression: str) -> Iterator[Write]:
-    arrow = require("pyarrow")
-
     group: list[pa.RecordBatch] = []
-    with require("pyarrow.parquet").ParquetWriter(sink, schema, compression=compression) as out:
+    with parquet.ParquetWriter(sink, schema, compression=compression) as out:
 
         def end_group() -> None:
             if group:
-                out.write_table(arrow.Table.from_batches(group), row_group_size=_GROUP_ROWS)
+                out.write_table(pa.Table.from_batches(group), row_group_size=_GROUP_ROWS)
                 group.clear()
 
         def write(batch: pa.RecordBatch) -> None:
@@ -120,10 +114,8 @@ def _parquet(sink: BinaryIO, schema: pa.Schema, compression: str) -> Iterator[Wr
 
 @contextmanager
 def _arrow(sink: BinaryIO, schema: pa.Schema, compression: str) -> Iterator[Write]:
-    ipc = require("pyarrow.ipc")
-
-    options = ipc.IpcWriteOptions(compression=compression if compression in {"lz4", "zstd"} else None)
-    with ipc.new_file(sink, schema, options=options) as out:
+    options = pa.ipc.IpcWriteOptions(compression=compression if compression in {"lz4", "zstd"} else None)
+    with pa.ipc.new_file(sink, schema, options=options) as out:
         yield out.write_batch
 
 
@@ -149,8 +141,6 @@ def _json_lines(sink: BinaryIO, columns: list[str]) -> Iterator[Write]:  # noqa:
 
 def _flat(column: pa.Array) -> pa.Array:
     """Convert lists to JSON for CSV, which has no lists."""
-    pa = require("pyarrow")
-
     if not pa.types.is_list(column.type):
         return column
     texts = [None if each is None else json.dumps(each, ensure_ascii=False) for each in column.to_pylist()]
@@ -158,8 +148,6 @@ def _flat(column: pa.Array) -> pa.Array:
 
 
 def _with_text(batch: pa.RecordBatch, columns: list[str], encoding: str) -> pa.RecordBatch:
-    pa = require("pyarrow")
-
     arrays = []
     for name in columns:
         try:
@@ -171,8 +159,6 @@ def _with_text(batch: pa.RecordBatch, columns: list[str], encoding: str) -> pa.R
 
 def _text(column: pa.Array, encoding: str) -> pa.Array:
     """Convert bytes, also in lists, to text, and timestamps to numbers."""
-    pa = require("pyarrow")
-
     kind = column.type
     if pa.types.is_timestamp(kind):
         # Kafka's timestamps may be after the year 9999, the last one with four digits.

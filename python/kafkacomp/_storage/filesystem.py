@@ -10,7 +10,7 @@ import stat
 import threading
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from kafkacomp._extras import require
+from kafkacomp._extras import fs, require
 from kafkacomp._storage.remote_files import Remote
 from kafkacomp._storage.stores import ArrowStore, Entry, FsspecStore, ObstoreStore, Store, check_size
 
@@ -116,8 +116,6 @@ def _without_user(url: str) -> str:
 
 
 def _open_pyarrow(url: str) -> tuple[FileSystem, str]:
-    fs = require("pyarrow.fs")
-
     try:
         filesystem, path = fs.FileSystem.from_uri(url)
     except OSError as error:  # its message may lack the URL

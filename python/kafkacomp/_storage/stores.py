@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kafkacomp._extras import require
+from kafkacomp._extras import fs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,17 +76,17 @@ class ArrowStore:
         self._fs = filesystem
 
     def _entry(self, info: Any) -> Entry:  # noqa: ANN401 - pyarrow is an extra
-        kind = require("pyarrow.fs").FileType
+        kind = fs.FileType
         return Entry(info.path, info.type == kind.Directory, info.size or 0)
 
     def info(self, path: str) -> Entry:
         info = self._fs.get_file_info(path)
-        if info.type == require("pyarrow.fs").FileType.NotFound:
+        if info.type == fs.FileType.NotFound:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return self._entry(info)
 
     def list(self, path: str) -> list[Entry]:
-        selector = require("pyarrow.fs").FileSelector(path)
+        selector = fs.FileSelector(path)
         return [self._entry(info) for info in self._fs.get_file_info(selector)]
 
     def read(self, path: str) -> bytes | None:
@@ -129,7 +129,6 @@ class FsspecStore(ArrowStore):
     """A file system of fsspec, through pyarrow's FSSpecHandler."""
 
     def __init__(self, filesystem: Any) -> None:  # noqa: ANN401 - fsspec is an extra
-        fs = require("pyarrow.fs")
         super().__init__(fs.PyFileSystem(fs.FSSpecHandler(filesystem)))
         self._inner = filesystem
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkacomp._extras import require
+from kafkacomp._extras import alt, require
 from kafkacomp.advice.settings import TODAY, size_name
 
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ def check() -> None:
 
 def ratio_and_speed(topic: TopicReport) -> str | None:
     """Draw ratio against compression speed with today's batches, and mark today's point; None without points."""
-    import altair as alt  # noqa: PLC0415 - an extra
-
     points = [
         _point(cell.codec.type, cell.codec.level, cell.compress_seconds, cell.ratio)
         for cell in topic.cells
@@ -61,7 +59,7 @@ def ratio_and_speed(topic: TopicReport) -> str | None:
             axis=alt.Axis(labelOverlap=True),
         ),
         y=alt.Y("ratio:Q", title="ratio", scale=alt.Scale(zero=False, padding=18)),
-        color=_codec_colour(alt),
+        color=_codec_colour(),
     )
     layers = [
         base.mark_line(opacity=0.5).encode(detail="codec:N", order="level:Q"),
@@ -89,8 +87,6 @@ def _point(kind: CompressionType, level: int | None, seconds: float, ratio: floa
 
 def by_batch_size(topic: TopicReport) -> str | None:
     """Draw bytes per record against batch size, a line for each codec and one for today; None without other sizes."""
-    import altair as alt  # noqa: PLC0415 - an extra
-
     cells = [cell for cell in topic.cells if cell.batch_size != TODAY]
     if not cells:
         return None
@@ -110,7 +106,7 @@ def by_batch_size(topic: TopicReport) -> str | None:
         .encode(
             x=alt.X("size:O", title="batch.size", sort=order, axis=alt.Axis(labelAngle=-40)),
             y=alt.Y("bytes:Q", title="bytes per record on disk", scale=alt.Scale(type="log", nice=False, padding=12)),
-            color=_codec_colour(alt),
+            color=_codec_colour(),
             detail="label:N",
         )
     )
@@ -123,8 +119,6 @@ def by_batch_size(topic: TopicReport) -> str | None:
 
 def stacked(bars: Mapping[str, Mapping[str, float | None]], unit: str, title: str) -> str | None:
     """Draw a stacked bar for each choice, by kind of cost; None without known costs."""
-    import altair as alt  # noqa: PLC0415 - an extra
-
     kinds = list(dict.fromkeys(kind for parts in bars.values() for kind in parts))
     names = {kind: _words(kind) for kind in kinds}
     values = [
@@ -155,7 +149,7 @@ def _words(kind: str) -> str:
     return re.sub(r"(?<=[a-z])([A-Z])", lambda matched: f" {matched[1].lower()}", kind).replace("cpu", "processor:")
 
 
-def _codec_colour(alt: Any) -> Any:  # noqa: ANN401 - altair is an extra
+def _codec_colour() -> alt.Color:
     scale = alt.Scale(domain=list(_COLOURS), range=list(_COLOURS.values()))
     return alt.Color("codec:N", title=None, scale=scale)
 

@@ -6,12 +6,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 import kafkacomp
 from kafkacomp import message_set
-from kafkacomp._extras import require
+from kafkacomp._extras import pa, parquet, pc
 from kafkacomp._types import CompressionType
 from kafkacomp.advice.formats import MODERN, OLDEST
 from kafkacomp.advice.sampling import LINES, LOG
@@ -279,8 +276,6 @@ def _parquet(window: Window) -> pa.RecordBatch:
     With a column ``value`` they are records, as ``kafkacomp export`` writes them; otherwise each row becomes a JSON
     object.
     """
-    parquet = require("pyarrow.parquet")
-
     with parquet.ParquetFile(window.source.source) as file:
         total = file.metadata.num_rows
         first = total * window.start // window.source.size

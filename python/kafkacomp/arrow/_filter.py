@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kafkacomp._arguments import OFFSETS, integer
-from kafkacomp._extras import require
+from kafkacomp._extras import pa, pc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Self
 
-    import pyarrow as pa
     from typing_extensions import CapsuleType
 
     from kafkacomp._kafkacomp import ScanReader
@@ -70,7 +69,6 @@ class FilteredReader:
     """The result of :func:`filter_rows`, with the interface of the scan's reader."""
 
     def __init__(self, reader: ScanReader, conditions: Conditions, limit: int | None) -> None:
-        pa = require("pyarrow")
         if not hasattr(reader, "__arrow_c_stream__"):
             raise TypeError(f"reader must be the result of scan, not {type(reader).__name__}")
         self._reader = reader
@@ -86,7 +84,6 @@ class FilteredReader:
         return capsule
 
     def __arrow_c_stream__(self, requested_schema: CapsuleType | None = None) -> CapsuleType:
-        pa = require("pyarrow")
         rows = pa.RecordBatchReader.from_batches(self._schema, iter(self))
         capsule: CapsuleType = rows.__arrow_c_stream__(requested_schema)
         return capsule
@@ -163,24 +160,22 @@ class Conditions:
 
     def check_regex(self) -> None:
         """Refuse an invalid regular expression before the first row; ValueError."""
-        pa = require("pyarrow")
         try:
             self._matches(pa.array([b""], pa.binary()))
         except pa.ArrowInvalid as error:
             raise ValueError(f"invalid key_regex {self.key_regex!r}: {error}") from None
 
     def _matches(self, keys: Any) -> Any:  # noqa: ANN401 - arrays of pyarrow
-        return require("pyarrow.compute").match_substring_regex(keys, self.key_regex)
+        return pc.match_substring_regex(keys, self.key_regex)
 
     def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows that satisfy all conditions."""
-        compute = require("pyarrow.compute")
         if self.key is not None:
-            batch = batch.filter(compute.equal(batch["key"], self.key))
+            batch = batch.filter(pc.equal(batch["key"], self.key))
         if self.key_regex is not None:
             batch = batch.filter(self._matches(batch["key"]))
         if self.value_contains is not None:
-            batch = batch.filter(compute.match_substring(batch["value"], self.value_contains))
+            batch = batch.filter(pc.match_substring(batch["value"], self.value_contains))
         for name, value in self.header:
             batch = batch.filter(_with_header(batch["headers"], name, value))
         return batch
@@ -188,14 +183,13 @@ class Conditions:
 
 def _with_header(headers: Any, name: str, value: bytes) -> Any:  # noqa: ANN401 - arrays of pyarrow
     """Whether the headers of each row have this one."""
-    pa, compute = require("pyarrow"), require("pyarrow.compute")
-    pairs, rows = compute.list_flatten(headers), compute.list_parent_indices(headers)
-    wanted = compute.and_(
-        compute.equal(compute.struct_field(pairs, "key"), name),
-        compute.equal(compute.struct_field(pairs, "value"), value),
+    pairs, rows = pc.list_flatten(headers), pc.list_parent_indices(headers)
+    wanted = pc.and_(
+        pc.equal(pc.struct_field(pairs, "key"), name),
+        pc.equal(pc.struct_field(pairs, "value"), value),
     )
     numbers = pa.array(range(len(headers)), rows.type)
-    return compute.is_in(numbers, value_set=rows.filter(wanted))
+    return pc.is_in(numbers, value_set=rows.filter(wanted))
 
 
 def _bytes(name: str, value: object) -> bytes | None:

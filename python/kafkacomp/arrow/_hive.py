@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from kafkacomp._extras import require
+from kafkacomp._extras import pa, pc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    import pyarrow as pa
 
 _NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 #: The characters that Spark escapes in the names of partition folders (ExternalCatalogUtils).
@@ -39,7 +37,6 @@ def by_folder(batch: pa.RecordBatch, names: Sequence[str]) -> list[tuple[str, pa
 
 def _by_value(rows: pa.RecordBatch, name: str) -> Iterator[tuple[object, pa.RecordBatch]]:
     """Yield each value of a column and its rows, in their order."""
-    pc = require("pyarrow.compute")
     encoded = rows.column(name).dictionary_encode(null_encoding="encode")
     values = encoded.dictionary.to_pylist()
     if len(values) == 1:

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import PARTITIONS, integer
-from kafkacomp._extras import require
+from kafkacomp._extras import pa, pc
 from kafkacomp._storage.names import check_topic
 from kafkacomp._storage.new_file import exists_error
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import pyarrow as pa
 
     from kafkacomp._batch_settings import BatchSettings
 
@@ -41,8 +39,6 @@ def by_key(  # noqa: PLR0917 - what a log is made of
     num_partitions: int | None, segment_bytes: int, topic_id: str | None,
 ) -> dict[str, Written]:  # fmt: skip
     """Write rows without offsets as Spark's sink does: by partition, or by key, or round-robin."""
-    pa = require("pyarrow")
-
     staged = _kafkacomp.StagedBatches(settings, folder / "rows", topic, num_partitions, {}, 0)
     for batch in reader:
         given = {name for name, value in (("topic", topic), ("partition", partition)) if value is not None}
@@ -69,8 +65,6 @@ def by_key(  # noqa: PLR0917 - what a log is made of
 
 def _with_narrow_partitions(rows: pa.RecordBatch) -> pa.RecordBatch:
     """Convert the column partition to 32-bit integers, as in Kafka."""
-    pa = require("pyarrow")
-
     index = rows.schema.get_field_index("partition")
     column = rows.column(index)
     if not pa.types.is_integer(column.type):
@@ -86,8 +80,6 @@ def by_columns(  # noqa: PLR0917 - what a log is made of
     segment_bytes: int, topic_id: str | None,
 ) -> dict[str, Written]:  # fmt: skip
     """Write rows with offsets: the rows of each partition are collected in a file, then written as its log."""
-    pa = require("pyarrow")
-
     rows = _Collected(folder, pa.schema([each for each in reader.schema if each.name in _RECORD]))
     row = 0
     for batch in reader:
@@ -113,9 +105,6 @@ def _groups(
     batch: pa.RecordBatch, topic: str | None, partition: int | None, row: int
 ) -> Iterator[tuple[tuple[str, int], pa.RecordBatch]]:
     """Yield the rows of each topic and partition in a batch, in their order; ``row`` is the number of the first row."""
-    pa = require("pyarrow")
-    pc = require("pyarrow.compute")
-
     topics = _owner(batch, "topic", topic, pa.string(), row)
     numbers = _owner(batch, "partition", partition, pa.int64(), row)
     owners = pa.table({"topic": topics, "partition": numbers}).group_by(["topic", "partition"], use_threads=False)
@@ -129,9 +118,6 @@ def _groups(
 
 def _owner(batch: pa.RecordBatch, name: str, given: str | int | None, kind: Any, row: int) -> pa.Array:  # noqa: ANN401
     """The column of topics or partitions, or a column with the one given for all rows."""
-    pa = require("pyarrow")
-    pc = require("pyarrow.compute")
-
     if given is not None:
         return pa.repeat(pa.scalar(given, kind), batch.num_rows)
     if name not in batch.schema.names:
@@ -167,8 +153,6 @@ class _Collected:
             raise self._located(error, owner) from None
 
     def _add(self, owner: tuple[str, int], rows: pa.RecordBatch) -> None:
-        pa = require("pyarrow")
-
         writer = self._open.pop(owner, None)
         if writer is None:
             if len(self._open) >= _MOST_OPEN:
@@ -200,12 +184,11 @@ class _Collected:
 
     def read(self, owner: tuple[str, int]) -> pa.RecordBatchReader:
         """The rows of a partition."""
-        return require("pyarrow").RecordBatchReader.from_batches(self._schema, self._batches(owner))
+        return pa.RecordBatchReader.from_batches(self._schema, self._batches(owner))
 
     def _batches(self, owner: tuple[str, int]) -> Iterator[pa.RecordBatch]:
-        arrow = require("pyarrow")
         for path in self._files[owner]:
-            with arrow.OSFile(str(path)) as file, arrow.ipc.open_stream(file) as stream:
+            with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as stream:
                 yield from stream
 
     def discard(self, owner: tuple[str, int]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import BATCH_BYTES, DEFAULT_BATCH_BYTES, OFFSETS, PARTITIONS, SEGMENT_BYTES, integer
 from kafkacomp._batch_settings import BatchSettings
-from kafkacomp._extras import require
+from kafkacomp._extras import pa
 from kafkacomp._kafkacomp import ScanReader
 from kafkacomp._storage.filesystem import local_folder
 from kafkacomp._storage.names import check_topic
@@ -18,8 +18,6 @@ from kafkacomp.arrow._route import by_columns, by_key, published
 from kafkacomp.record import arrow_rows
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from kafkacomp._kafkacomp import WrittenLog
     from kafkacomp._types import ArrowRows, CompressionTypeLike, StrPath
 
@@ -164,8 +162,6 @@ def write(
 
 def _reader(rows: ArrowRows) -> pa.RecordBatchReader:
     """Convert the rows to a reader of pyarrow."""
-    pa = require("pyarrow")
-
     if isinstance(rows, ScanReader):  # whose errors come as they are only to those who iterate over it
         return pa.RecordBatchReader.from_batches(pa.schema(rows), iter(rows))
     if hasattr(rows, "__arrow_c_stream__"):

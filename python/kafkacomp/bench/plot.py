@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from kafkacomp._extras import alt
 from kafkacomp.bench.stages import COMPRESS, DECOMPRESS
 
 if TYPE_CHECKING:
@@ -43,8 +44,6 @@ def draw(results: Sequence[Result], path: Path, heading: Sequence[str]) -> None:
         path: The target; its suffix is one of ``SUFFIXES``.
         heading: The environment, written below the chart.
     """
-    import altair as alt  # noqa: PLC0415 - an extra
-
     points = [_point(each) for each in results if each.stage in {COMPRESS, DECOMPRESS}]
     base = alt.Chart(alt.InlineData(values=points)).encode(
         x=alt.X("speed:Q", title="MB/s", scale=alt.Scale(type="log")),

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kafkacomp import _kafkacomp
-from kafkacomp._extras import require
+from kafkacomp._extras import pa
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._threads import map_on_threads
 from kafkacomp.arrow import MissingRange, scan
@@ -122,7 +122,6 @@ def _verified(
 
 def _records_by_format(reader: ScanReader, counts: Sequence[BatchCounts]) -> Counter[tuple[str, str]]:
     """Count records by message format and compression type."""
-    pa = require("pyarrow")
     is_old = any(each.message_format == _MESSAGE_SET for each in counts)
     found: Counter[tuple[str, str]] = Counter()
     for batch in reader:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kafkacomp._extras import require
+from kafkacomp._extras import pa, parquet
 from kafkacomp._storage.new_file import exists_error, new_file
 
 if TYPE_CHECKING:
@@ -57,9 +57,6 @@ def _csv(path: Path) -> Iterator[Take]:
 
 @contextmanager
 def _parquet(path: Path) -> Iterator[Take]:
-    pa = require("pyarrow")
-    parquet = require("pyarrow.parquet")
-
     schema = pa.schema(
         [("topic", pa.string()), ("partition", pa.int32()), ("position", pa.int64()), ("offset", pa.int64())]
     )

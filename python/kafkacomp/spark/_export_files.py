@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkacomp._extras import require
+from kafkacomp._extras import pa, parquet
 from kafkacomp._storage.state_file import sync_folder
 from kafkacomp.arrow._hive import by_folder
 from kafkacomp.spark._export_commit import STAGED, SUFFIX
@@ -13,8 +13,6 @@ from kafkacomp.spark._export_commit import STAGED, SUFFIX
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-
-    import pyarrow as pa
 
 #: Bytes of column data that all files of a task together keep in memory; also the size of a row group.
 ROW_GROUP_BYTES: Final = 64 << 20
@@ -95,7 +93,7 @@ class _File:
         self._batches: list[pa.RecordBatch] = []
         self._schema = schema
         self._path = folder / name
-        self._out = require("pyarrow").OSFile(str(self._path), "wb")
+        self._out = pa.OSFile(str(self._path), "wb")
         self._writer = _writer(self._out, schema, compression)
 
     def hold(self, rows: pa.RecordBatch) -> int:
@@ -106,7 +104,7 @@ class _File:
 
     def write_group(self) -> int:
         written, self.held = self.held, 0
-        table = require("pyarrow").Table.from_batches(self._batches, self._schema)
+        table = pa.Table.from_batches(self._batches, self._schema)
         self._batches = []
         self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
         return written
@@ -135,13 +133,12 @@ def write_empty(folder: Path, stem: str, schema: pa.Schema, compression: str) ->
 
 
 def _writer(out: object, schema: pa.Schema, compression: str) -> Any:  # noqa: ANN401 - of pyarrow, which has no types
-    types = require("pyarrow.types")
     growing = [
         field.name
         for field in schema
-        if field.name in _GROWING and (types.is_integer(field.type) or types.is_timestamp(field.type))
+        if field.name in _GROWING and (pa.types.is_integer(field.type) or pa.types.is_timestamp(field.type))
     ]
-    return require("pyarrow.parquet").ParquetWriter(
+    return parquet.ParquetWriter(
         out,
         schema,
         compression=compression,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyspark
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from kafkacomp._extras import require
+from kafkacomp._extras import pa
 from kafkacomp._text import json_fields
 from kafkacomp.arrow import ScanReader, ScanReport, SkippedRange, scan
 from kafkacomp.exceptions import KafkaCompError
@@ -32,7 +32,6 @@ from kafkacomp.spark._serialize import SentToExecutors
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    import pyarrow as pa
     from pyspark.sql.types import StructType
 
 _LOGGER = logging.getLogger("kafkacomp")
@@ -252,8 +251,6 @@ def check_losses(report: ScanReport, options: ReadOptions) -> None:
 
 def _with_corrupt_column(batch: pa.RecordBatch, at: int, options: ReadOptions) -> pa.RecordBatch:
     """Add the column for corrupt ranges to records, with nulls."""
-    pa = require("pyarrow")
-
     arrays = batch.columns if len(options.columns) > 1 else []
     fields = list(batch.schema) if len(options.columns) > 1 else []
     arrays.insert(at, pa.nulls(batch.num_rows, pa.string()))
@@ -263,8 +260,6 @@ def _with_corrupt_column(batch: pa.RecordBatch, at: int, options: ReadOptions) -
 
 def _corrupt_rows(reader: ScanReader, task: SegmentPartition, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """Yield a row for each corrupt range, with its place only."""
-    pa = require("pyarrow")
-
     skipped = reader.report.skipped
     schema = pa.schema(reader)
     for start in range(0, len(skipped), _DAMAGE_ROWS):
