@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkacomp._storage.names import parent_of, side_file
@@ -93,44 +94,38 @@ class Remote:
         return
 
 
+@dataclass(frozen=True)
 class _RemoteFile:
     """A file of the store."""
 
-    def __init__(self, file: File, path: str) -> None:
-        self._file = file
-        self._path = path
+    file: File
+    path: str
 
     def size(self) -> int:
-        with _naming(self._path, "asking for its size"):
-            return self._file.size()
+        with _naming(self.path, "asking for its size"):
+            return self.file.size()
 
     def read_at(self, nbytes: int, offset: int) -> bytes:
-        with _naming(self._path, f"reading {nbytes} bytes at byte {offset}"):
-            return self._file.read_at(nbytes, offset)
+        with _naming(self.path, f"reading {nbytes} bytes at byte {offset}"):
+            return self.file.read_at(nbytes, offset)
 
 
+@dataclass(frozen=True)
 class RemoteSegmentFile:
     """A segment of a remote file system; pickles with it."""
 
-    def __init__(self, filesystem: Remote, path: str) -> None:
-        self.filesystem = filesystem
-        self.path = path
-
-    @property
-    def name(self) -> str:
-        """The path, for messages."""
-        return self.path
+    filesystem: Remote
+    #: Its path there.
+    name: str
 
     def open_segment(self) -> AheadFile:
         """Open the segment for reads at positions."""
-        return AheadFile(self.filesystem.open(self.path), self.path)
+        return AheadFile(self.filesystem.open(self.name), self.name)
 
     def side_file(self, suffix: str) -> bytes | None:
         """Read a side file of the segment."""
-        content: bytes | None = self.filesystem.read(side_file(self.path, suffix))
-        return content
+        return self.filesystem.read(side_file(self.name, suffix))
 
     def neighbour(self, name: str) -> bytes | None:
         """Read another file of the segment's folder."""
-        content: bytes | None = self.filesystem.read(f"{parent_of(self.path)}/{name}")
-        return content
+        return self.filesystem.read(f"{parent_of(self.name)}/{name}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -164,25 +165,24 @@ def check_partition(
     return check.report({each.name: check.segment(each) for each in partition.segments})
 
 
+@dataclass(frozen=True)
 class PartitionCheck:
-    """The check of a partition, whose segments can be checked on several threads."""
+    """The check of a partition, whose segments can be checked on several threads; see :func:`check_partition`."""
 
-    def __init__(
-        self,
-        partition: Partition,
-        log_format: LogFormat,
-        max_output_size: int,
-        progress: Callable[[int], object] | None = None,
-    ) -> None:
-        """Store the arguments of :func:`check_partition`."""
-        self.partition = partition
-        self._owner = (partition.topic, partition.partition)
-        self._log_format: LogFormat = log_format
-        self._max_output_size = max_output_size
-        self._progress = progress
-        self._known = KnownBatches()
-        everything = (*partition.segments, *partition.context)
-        self._bases = sorted(each.base_offset for each in everything if each.base_offset is not None)
+    partition: Partition
+    log_format: LogFormat
+    max_output_size: int
+    progress: Callable[[int], object] | None = None
+    _known: KnownBatches = field(default_factory=KnownBatches, init=False)
+
+    @property
+    def _owner(self) -> tuple[str | None, int | None]:
+        return self.partition.topic, self.partition.partition
+
+    @cached_property
+    def _bases(self) -> list[int]:
+        everything = (*self.partition.segments, *self.partition.context)
+        return sorted(each.base_offset for each in everything if each.base_offset is not None)
 
     def segment(self, segment: Segment) -> SegmentReport:
         """Verify one of the segments."""
@@ -190,8 +190,8 @@ class PartitionCheck:
 
         def step(now: int) -> None:
             nonlocal done
-            if self._progress is not None:
-                self._progress(now - done)
+            if self.progress is not None:
+                self.progress(now - done)
             done = now
 
         base = segment.base_offset
@@ -201,8 +201,8 @@ class PartitionCheck:
             segment,
             self._owner,
             next_base_offset=next((each for each in self._bases if is_whole and each > (base or 0)), None),
-            log_format=self._log_format,
-            max_output_size=self._max_output_size,
+            log_format=self.log_format,
+            max_output_size=self.max_output_size,
             progress=step,
             known=self._known,
         )
@@ -214,7 +214,7 @@ class PartitionCheck:
             for each in self.partition.segments
             if each.name in found
         ]
-        return verified_partition(self._owner, checked, self.partition.cleaned_to, self._max_output_size)
+        return verified_partition(self._owner, checked, self.partition.cleaned_to, self.max_output_size)
 
 
 def _leader_epochs(segment: Segment) -> list[LeaderEpochEntry]:

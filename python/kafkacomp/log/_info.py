@@ -136,6 +136,11 @@ class _Segments:
         raise NotImplementedError
 
     @property
+    def _summaries(self) -> list[SegmentSummary]:
+        segments = (segment for part in self._parts for segment in part.segments)
+        return [each.summary for each in segments if each.summary is not None]
+
+    @property
     def segments_count(self) -> int:
         """The number of segments."""
         return sum(len(each.segments) for each in self._parts)
@@ -148,23 +153,23 @@ class _Segments:
     @property
     def bytes_read(self) -> int:
         """The number of bytes of the segments that were read, without those for :attr:`PartitionInfo.report`."""
-        return sum(each.bytes_read for part in self._parts for each in part._summaries)  # noqa: SLF001 - ours
+        return sum(each.bytes_read for each in self._summaries)
 
     @property
     def control_records(self) -> int:
         """The number of control records."""
-        return sum(each.control_records for part in self._parts for each in part._summaries)  # noqa: SLF001 - ours
+        return sum(each.control_records for each in self._summaries)
 
     @property
     def first_timestamp(self) -> int | None:
         """The least timestamp in the headers, in milliseconds; ``None`` without timestamps."""
-        found = (each.first_timestamp for part in self._parts for each in part._summaries)  # noqa: SLF001 - ours
+        found = (each.first_timestamp for each in self._summaries)
         return min((time for time in found if time is not None), default=None)
 
     @property
     def last_timestamp(self) -> int | None:
         """The greatest timestamp in the headers, in milliseconds; ``None`` without timestamps."""
-        found = (each.last_timestamp for part in self._parts for each in part._summaries)  # noqa: SLF001 - ours
+        found = (each.last_timestamp for each in self._summaries)
         return max((time for time in found if time is not None), default=None)
 
     @property
@@ -189,7 +194,7 @@ class _Segments:
         ``None`` if there are compressed batches that were not decompressed, because headers do not have the size of the
         records.
         """
-        counts = added(counts for part in self._parts for counts in part.counts)
+        counts = [counts for part in self._parts for counts in part.counts]
         known = [each.records_bytes for each in counts if each.records_bytes is not None]
         stored = sum(each.stored_bytes for each in counts)
         return sum(known) / stored if stored and len(known) == len(counts) else None
@@ -197,6 +202,12 @@ class _Segments:
 
 class _Sums(_Segments):
     """Sums over several partitions."""
+
+    partitions: tuple[PartitionInfo, ...]
+
+    @property
+    def _parts(self) -> tuple[PartitionInfo, ...]:
+        return self.partitions
 
     @property
     def counts(self) -> tuple[BatchCounts, ...]:
@@ -262,10 +273,6 @@ class PartitionInfo(_Segments):
     def _parts(self) -> tuple[PartitionInfo, ...]:
         return (self,)
 
-    @property
-    def _summaries(self) -> list[SegmentSummary]:
-        return [each.summary for each in self.segments if each.summary is not None]
-
 
 @dataclass(frozen=True)
 class TopicInfo(_Sums):
@@ -278,10 +285,6 @@ class TopicInfo(_Sums):
 
     topic: str
     partitions: tuple[PartitionInfo, ...]
-
-    @property
-    def _parts(self) -> tuple[PartitionInfo, ...]:
-        return self.partitions
 
     @property
     def is_internal(self) -> bool:
@@ -306,10 +309,6 @@ class LogDirInfo(_Sums):
     """
 
     partitions: tuple[PartitionInfo, ...]
-
-    @property
-    def _parts(self) -> tuple[PartitionInfo, ...]:
-        return self.partitions
 
     @property
     def topics(self) -> tuple[TopicInfo, ...]:
