@@ -172,25 +172,26 @@ class Dump:
             for entry in entries(file):
                 self.out.row(file.kind, entry)
         except KafkaCompError as error:
-            self.complain(_named(file, str(error)))
-            return False
+            return self._wrong(file, str(error))
         return True
+
+    def _wrong(self, file: SourceFile, message: str) -> bool:
+        """Report what is wrong with a file, which is not intact: False."""
+        self.complain(message if message.startswith(file.name) else f"{file.name}: {message}")
+        return False
 
     def batches_of(self, file: SourceFile) -> bool:
         sound = True
         for batch in self.batches(file):
             if isinstance(batch, Corruption):
-                self.complain(_named(file, batch.message))
-                return False
+                return self._wrong(file, batch.message)
             if not self.selected.bounds.has_batch(batch):
                 continue
             if self.course.is_complete:
                 break
             if not self.selected.chooses_records:
                 self.out.row("batch", batch_row(batch))
-            if not batch.is_valid:
-                self.complain(_named(file, f"the checksum of the batch at byte {batch.position} is wrong"))
-                sound = False
+            sound &= self._is_valid(file, batch)
             if self.deep or self.selected.chooses_records:
                 sound &= self._records_of(file, batch)
         return sound
@@ -219,8 +220,7 @@ class Dump:
         try:
             records.extend(batch)
         except KafkaCompError as error:
-            self.complain(_named(file, f"batch at byte {batch.position}: {error}"))
-            sound = False
+            sound = self._wrong(file, f"batch at byte {batch.position}: {error}")
         return self.selected.bounds.records(records), sound
 
     def _written(self, file: SourceFile, batch: RecordBatch, records: Iterable[Record]) -> bool:
@@ -228,8 +228,7 @@ class Dump:
             for record in records:
                 self.out.row("record", record_row(record, batch, payload=self.payload))
         except KafkaCompError as error:
-            self.complain(_named(file, f"batch at byte {batch.position}: {error}"))
-            return False
+            return self._wrong(file, f"batch at byte {batch.position}: {error}")
         return True
 
     def last_of(self, files: Sequence[SourceFile]) -> bool:
@@ -263,8 +262,7 @@ class Dump:
         kept = _LastRecords(wanted)
         for batch in self.batches(file):
             if isinstance(batch, Corruption):
-                self.complain(_named(file, batch.message))
-                sound = False
+                sound = self._wrong(file, batch.message)
                 break
             if batch.is_control_batch or not self.selected.bounds.has_batch(batch):
                 continue
@@ -280,34 +278,30 @@ class Dump:
 
     def _keep(self, file: SourceFile, batch: RecordBatch, kept: _LastRecords) -> bool:
         """Add the records of a batch."""
-        if not batch.is_valid:
-            self.complain(_named(file, f"the checksum of the batch at byte {batch.position} is wrong"))
+        is_valid = self._is_valid(file, batch)
         records, sound = self._chosen(file, batch)
         kept.add(batch, records)
-        return sound and batch.is_valid
+        return sound and is_valid
+
+    def _is_valid(self, file: SourceFile, batch: RecordBatch) -> bool:
+        wrong = f"the checksum of the batch at byte {batch.position} is wrong"
+        return batch.is_valid or self._wrong(file, wrong)
 
     def messages_of(self, file: SourceFile) -> bool:
         sound = True
         for entry in entries_of_07(file, file.base_offset or 0, may_be_truncated=file.kind == "record set"):
             if isinstance(entry, Corruption):
-                self.complain(_named(file, entry.message))
-                return False
+                return self._wrong(file, entry.message)
             self.out.row("entry", entry_row(entry))
             if self.deep:
                 try:
                     for message, offset in entry.messages(self.max_output_size):
                         self.out.row("message", message_row(message, offset, payload=self.payload))
                 except KafkaCompError as error:
-                    self.complain(_named(file, placed(error, entry.position)))
-                    sound = False
+                    sound = self._wrong(file, placed(error, entry.position))
         return sound
 
 
 def _declared(batch: RecordBatch) -> int:
     """The least number of records of a batch that its header guarantees."""
     return 1 if batch.records_count is None else max(batch.records_count, 0)
-
-
-def _named(file: SourceFile, message: str) -> str:
-    path = file.name
-    return message if message.startswith(path) else f"{path}: {message}"
