@@ -39,14 +39,8 @@ def compare(
                 row.turn(least if turn else 0.0, keep=turn > 0)
             advance(1 if "by" in row.published else 0, row.published["name"])
     cells = [row.cells(whole=whole, tolerance=preset.table["ratio_tolerance"]) for row in rows]
-    made = preset.empty(tuple(cells[0]))
-    made.rows += cells
-    if not whole:
-        made.notes.append(
-            f"the input has {workload.size:,} bytes, the corpus {preset.table['corpus_bytes']:,}: "
-            "ratios may differ from the published ones"
-        )
-    return made
+    corpus = f"the input has {workload.size:,} bytes, the corpus {preset.table['corpus_bytes']:,}"
+    return preset.compared(cells, [] if whole else [f"{corpus}: ratios may differ from the published ones"])
 
 
 class _Row:

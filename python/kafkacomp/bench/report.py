@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Report:
             "wrong_results": dict(self.run.wrong),
         }
         if self.preset is not None:
-            made["preset"] = self.preset.as_dict()
+            made["preset"] = asdict(self.preset)
         return made
 
     def csv(self) -> str:

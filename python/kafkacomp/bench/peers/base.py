@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib.metadata
-from typing import TYPE_CHECKING, TypeAlias
+import struct
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kafkacomp.bench.stages import BUILD, COMPRESS, DECOMPRESS, ITERATE, Cell, Pass, in_threads, timed
 from kafkacomp.exceptions import KafkaCompError
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 Bytes: TypeAlias = "Callable[[bytes], bytes]"
 #: Offset, timestamp, key, value, headers of each record.
 Read: TypeAlias = "Iterator[tuple[int, int, bytes | None, bytes | None, Sequence[tuple[str, bytes | None]]]]"
+
+#: The length of a block, in xerial's streams and in the files of the peer java.
+LENGTH: Final = struct.Struct(">i")
 
 
 class MissingPeerError(ImportError):
@@ -104,3 +108,12 @@ def _build_all(build: Callable[[Sequence[Row], int], bytes], groups: Sequence[Se
         made.append(build(rows, offset))
         offset += len(rows)
     return made
+
+
+def blocks(data: memoryview) -> Iterator[memoryview]:
+    """Iterate over blocks, each of which follows its length."""
+    end = 0
+    while end < len(data):
+        begin = end + LENGTH.size
+        end = begin + LENGTH.unpack_from(data, end)[0]
+        yield data[begin:end]

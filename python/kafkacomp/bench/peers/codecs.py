@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib.metadata
-import struct
 import zlib
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kafkacomp import CompressionType
-from kafkacomp.bench.peers.base import NotComparableError, Peer
+from kafkacomp.bench.peers.base import LENGTH, NotComparableError, Peer, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +22,6 @@ GZIP, SNAPPY, LZ4, ZSTD = CompressionType.GZIP, CompressionType.SNAPPY, Compress
 _GZIP_WBITS: Final = 31
 _XERIAL_HEADER: Final = b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01"
 _XERIAL_BLOCK: Final = 32 << 10
-_BLOCK_LENGTH: Final = struct.Struct(">i")
 #: Kafka's default LZ4 level, which is the fast compressor (KIP-390).
 _LZ4_FAST: Final = 9
 #: The first and last level of the high compressor in liblz4's frame interface.
@@ -35,6 +33,7 @@ class Zlib(Peer):
     """The zlib of the standard library."""
 
     name = "zlib"
+    _module: Any = zlib
 
     @property
     def version(self) -> str:
@@ -44,18 +43,19 @@ class Zlib(Peer):
     def compressor(self, codec: Codec) -> Bytes:
         """Return the one-shot function."""
         _only(codec, GZIP)
-        return partial(zlib.compress, level=_level(codec), wbits=_GZIP_WBITS)
+        return partial(self._module.compress, level=_level(codec), wbits=_GZIP_WBITS)
 
     def decompressor(self, codec: Codec, largest: int) -> Bytes:
         """Return a function with a buffer of sufficient size."""
         _only(codec, GZIP)
-        return partial(zlib.decompress, wbits=_GZIP_WBITS, bufsize=largest)
+        return partial(self._module.decompress, wbits=_GZIP_WBITS, bufsize=largest)
 
 
-class Isal(Peer):
+class Isal(Zlib):
     """ISA-L's DEFLATE. Its levels 0 to 3 are not zlib's; it is measured at the levels with the same numbers."""
 
     name = "isal"
+    version = Peer.version
 
     def __init__(self) -> None:
         from isal import isal_zlib
@@ -67,12 +67,7 @@ class Isal(Peer):
         _only(codec, GZIP)
         if not 0 <= _level(codec) <= _ISAL_LEVELS:
             raise NotComparableError(f"isal compresses at its own levels 0 to {_ISAL_LEVELS}, not at gzip's {codec}")
-        return partial(self._module.compress, level=_level(codec), wbits=_GZIP_WBITS)
-
-    def decompressor(self, codec: Codec, largest: int) -> Bytes:
-        """Return a function with a buffer of sufficient size."""
-        _only(codec, GZIP)
-        return partial(self._module.decompress, wbits=_GZIP_WBITS, bufsize=largest)
+        return super().compressor(codec)
 
 
 class Lz4(Peer):
@@ -195,7 +190,7 @@ def xerial_compressor(compress: Callable[[memoryview], bytes]) -> Bytes:
         view = memoryview(data)
         for at in range(0, len(data), _XERIAL_BLOCK):
             block = bytes(compress(view[at : at + _XERIAL_BLOCK]))
-            parts += (_BLOCK_LENGTH.pack(len(block)), block)
+            parts += (LENGTH.pack(len(block)), block)
         return b"".join(parts)
 
     return all_blocks
@@ -205,14 +200,6 @@ def xerial_decompressor(decompress: Callable[[memoryview], bytes]) -> Bytes:
     """Return a function that decompresses Kafka's framing, from one for raw blocks."""
 
     def all_blocks(data: bytes) -> bytes:
-        parts = []
-        view = memoryview(data)
-        at = len(_XERIAL_HEADER)
-        while at < len(data):
-            (length,) = _BLOCK_LENGTH.unpack_from(data, at)
-            at += _BLOCK_LENGTH.size
-            parts.append(bytes(decompress(view[at : at + length])))
-            at += length
-        return b"".join(parts)
+        return b"".join(bytes(decompress(block)) for block in blocks(memoryview(data)[len(_XERIAL_HEADER) :]))
 
     return all_blocks

@@ -20,7 +20,7 @@ from importlib import resources
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
-from kafkacomp.bench.peers.base import MissingPeerError, NotComparableError, Peer, WrongResultError
+from kafkacomp.bench.peers.base import LENGTH, MissingPeerError, NotComparableError, Peer, WrongResultError, blocks
 from kafkacomp.bench.stages import ARROW, BUILD, COMPRESS, DECOMPRESS, ITERATE, Cell, Pass
 from kafkacomp.bench.timing import Timing
 
@@ -37,7 +37,6 @@ _START_TIMEOUT: Final = 60.0
 _MAVEN_TIMEOUT: Final = 600.0
 _STOP_TIMEOUT: Final = 10.0
 _CPUCLOCK_SCHED: Final = 2
-_LENGTH: Final = struct.Struct(">i")
 _RECORD: Final = struct.Struct(">qq")
 
 
@@ -160,13 +159,7 @@ class Java(Peer):
         self._for(cell)
         path = self._path("results")
         self._ask(f"{stage} {path}")
-        data = path.read_bytes()
-        at = 0
-        while at < len(data):
-            (length,) = _LENGTH.unpack_from(data, at)
-            at += _LENGTH.size
-            yield data[at : at + length]
-            at += length
+        yield from map(bytes, blocks(memoryview(path.read_bytes())))
 
     def _path(self, name: str) -> Path:
         return Path(self._folder.name) / name
@@ -236,7 +229,7 @@ class Java(Peer):
 def _write(path: Path, blocks: Iterable[bytes]) -> None:
     with path.open("wb") as out:
         for block in blocks:
-            out.write(_LENGTH.pack(len(block)) + block)
+            out.write(LENGTH.pack(len(block)) + block)
 
 
 def _records(data: bytes) -> Read:
@@ -244,8 +237,8 @@ def _records(data: bytes) -> Read:
 
     def piece() -> bytes | None:
         nonlocal at
-        (length,) = _LENGTH.unpack_from(data, at)
-        at += _LENGTH.size
+        (length,) = LENGTH.unpack_from(data, at)
+        at += LENGTH.size
         if length < 0:
             return None
         at += length
@@ -255,8 +248,8 @@ def _records(data: bytes) -> Read:
         offset, timestamp = _RECORD.unpack_from(data, at)
         at += _RECORD.size
         key, value = piece(), piece()
-        (count,) = _LENGTH.unpack_from(data, at)
-        at += _LENGTH.size
+        (count,) = LENGTH.unpack_from(data, at)
+        at += LENGTH.size
         headers = [((piece() or b"").decode(), piece()) for _ in range(count)]
         yield offset, timestamp, key, value, headers
 

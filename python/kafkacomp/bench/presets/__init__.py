@@ -7,7 +7,7 @@ table: ``corpus`` (ratio and speeds of whole files), ``levels`` (messages per se
 from __future__ import annotations
 
 import tomllib
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,13 +33,9 @@ class Compared:
     name: str
     title: str
     source: str
-    columns: Sequence[str]
-    rows: list[dict[str, Cell]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Convert for the report."""
-        return asdict(self) | {"columns": list(self.columns)}
+    columns: list[str]
+    rows: list[dict[str, Cell]]
+    notes: list[str]
 
 
 class Preset:
@@ -73,9 +69,9 @@ class Preset:
         """The stages to measure."""
         return (COMPRESS, BUILD) if self.kind == "levels" else (COMPRESS, DECOMPRESS)
 
-    def empty(self, columns: Sequence[str]) -> Compared:
-        """Return the table without rows."""
-        return Compared(self.name, self.table["title"], self.table["source"], columns)
+    def compared(self, rows: list[dict[str, Cell]], notes: list[str]) -> Compared:
+        """Return the table with these rows, each of which has all columns."""
+        return Compared(self.name, self.table["title"], self.table["source"], list(rows[0]), rows, notes)
 
     def compare(self, results: Sequence[Result]) -> Compared:
         """Put the measured figures next to the published ones; ``results`` are of one workload on one thread."""
@@ -89,11 +85,7 @@ def _find(results: Sequence[Result], codec: Codec, stage: str) -> Result | None:
 
 
 def _levels(preset: Preset, results: Sequence[Result]) -> Compared:
-    made = preset.empty(
-        ("codec", "messages/s published", "to none published", "messages/s measured", "to none measured",
-         "GB published", "GB measured", "note")
-    )  # fmt: skip
-    rows = preset.table["row"]
+    rows, cells = preset.table["row"], list[dict[str, Cell]]()
     first = _find(results, parse_codecs(rows[0]["codec"])[0], BUILD)
     for row in rows:
         result = _find(results, parse_codecs(row["codec"])[0], BUILD)
@@ -102,21 +94,27 @@ def _levels(preset: Preset, results: Sequence[Result]) -> Compared:
             rate = (result.workload.records or 0) / result.samples.median
             to_none = first.samples.median / result.samples.median
             size = result.compressed / first.compressed * rows[0]["gigabytes"]
-        values: tuple[Cell, ...] = (
-            row["codec"], row["messages"], row["messages"] / rows[0]["messages"], rate, to_none,
-            row["gigabytes"], size, row.get("note"),
-        )  # fmt: skip
-        made.rows.append(dict(zip(made.columns, values, strict=True)))
-    made.notes.append("measured: building batches on one thread; published: a Java producer and a broker")
+        cells.append(
+            {
+                "codec": row["codec"],
+                "messages/s published": row["messages"],
+                "to none published": row["messages"] / rows[0]["messages"],
+                "messages/s measured": rate,
+                "to none measured": to_none,
+                "GB published": row["gigabytes"],
+                "GB measured": size,
+                "note": row.get("note"),
+            }
+        )
+    notes = ["measured: building batches on one thread; published: a Java producer and a broker"]
     if first is None:
-        made.notes.append("the input has no records to build batches from")
-    return made
+        notes.append("the input has no records to build batches from")
+    return preset.compared(cells, notes)
 
 
 def _words(preset: Preset, results: Sequence[Result]) -> Compared:
     names: list[str] = preset.table["columns"]
-    made = preset.empty(("codec", *(f"{name}{part}" for name in names for part in ("", " measured", " holds"))))
-    rows = preset.table["row"]
+    rows, made = preset.table["row"], list[dict[str, Cell]]()
     figures = {row["codec"]: _figures(results, parse_codecs(row["codec"])[0]) for row in rows}
     for row in rows:
         cells: dict[str, Cell] = {"codec": row["codec"]}
@@ -128,12 +126,12 @@ def _words(preset: Preset, results: Sequence[Result]) -> Compared:
                 place = 1 + sum(1 for other in every if other is not None and other > figure)
                 holds = place in preset.table["places"][row[name]]
             cells |= {name: row[name], f"{name} measured": figure, f"{name} holds": holds}
-        made.rows.append(cells)
-    made.notes.append(
+        made.append(cells)
+    note = (
         "ratio: before by after; cpu: seconds for compressing and decompressing 1 GB; speed: compression, MB/s; "
         "bandwidth: bytes sent, in percent of those before compression; all at Kafka's default levels"
     )
-    return made
+    return preset.compared(made, [note])
 
 
 def _figures(results: Sequence[Result], codec: Codec) -> dict[str, float | None]:
