@@ -72,7 +72,7 @@ class Payload:
         return max(0.0, 1 - self.packed / expected) if expected else 0.0
 
     @property
-    def packing(self) -> str | None:
+    def compressed_as(self) -> str | None:
         """The format in which most values are compressed already; None if they are not."""
         for name, count in self.compressed.most_common(1):
             if count * 2 > self.values:
@@ -80,7 +80,7 @@ class Payload:
         return None
 
     @property
-    def text_of_random_bytes(self) -> str | None:
+    def text_of(self) -> str | None:
         """``hexadecimal`` or ``base64`` if the values are random bytes in this encoding."""
         if self.values and self.hexadecimal > self.values * 0.95 and self.bits_per_byte > _HEX_BITS:
             return "hexadecimal"

@@ -36,7 +36,7 @@ class Level(NamedTuple):
 
     level: int
     #: Whether recompression gave the same bytes, not only a similar size.
-    exact: bool
+    same_bytes: bool
     #: The difference of the sizes as a share of today's size.
     difference: float
 

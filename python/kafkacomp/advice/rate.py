@@ -13,6 +13,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kafkacomp._text import time_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -83,16 +85,16 @@ class Rate:
         bytes_per_second: Bytes per second that producers send, compressed as today; ``None`` if the rate is unknown.
         source: ``timestamps``, ``assumed`` or ``price file``; ``unknown`` without a rate.
         why: One sentence: how the rate was determined, or why it is unknown.
-        first: The first of the timestamps, in milliseconds, between which the middle 90% of the bytes were sent.
-        last: The last of these timestamps.
+        first_timestamp: The first of the timestamps, in milliseconds, between which the middle 90% of the bytes were sent.
+        last_timestamp: The last of these timestamps.
         seconds: The time in which all bytes were sent, in seconds.
     """
 
     bytes_per_second: float | None
     source: str
     why: str
-    first: int | None = None
-    last: int | None = None
+    first_timestamp: int | None = None
+    last_timestamp: int | None = None
     seconds: float | None = None
 
 
@@ -119,7 +121,8 @@ def rate_of(size: int, windows: Iterable[Stamps], files: FileTimes) -> Rate:
         return unknown_rate(_without(points, latest))
     first, last = _quantile(weighed, known * _TAIL), _quantile(weighed, known * (1 - _TAIL))
     seconds = (last - first) / 1000 / _BETWEEN
-    span = f"the middle 90% of the sample's bytes have timestamps from {_date(first)} to {_date(last)}"
+    began, ended = (time_text(time, to_the_second=True) for time in (first, last))
+    span = f"the middle 90% of the sample's bytes have timestamps from {began} to {ended}"
     if seconds < HOUR:
         return unknown_rate(f"{span}, which is {_length(seconds)}: less than an hour", first, last, seconds)
     if not _rises(windows, latest, last - first):
@@ -177,16 +180,6 @@ def _rises(windows: Sequence[Stamps], latest: float, span: int) -> bool:
 
 def _parts(times: Sequence[int], size: int) -> list[Sequence[int]]:
     return [times[at : at + size] for at in range(0, len(times), size)]
-
-
-def _date(milliseconds: int) -> str:
-    """Format a time in UTC to the second; as milliseconds if it is outside the range of :mod:`datetime`."""
-    import datetime as dt  # noqa: PLC0415 - only to format a time
-
-    try:
-        return f"{dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC):%Y-%m-%d %H:%M:%S}"
-    except (OverflowError, ValueError, OSError):
-        return f"{milliseconds} ms"
 
 
 def _length(seconds: float) -> str:

@@ -249,13 +249,13 @@ def _worth(options: Options, cell: Cell) -> bool:
 def _incompressible(topic: TopicFigures, options: Options, winners: list[Cell]) -> str | None:
     """Return why the values cannot be compressed; None if they can, or if a change lowers the cost nevertheless."""
     payload = topic.payload
-    if topic.type is not CompressionType.NONE and payload.packing is None:
+    if topic.type is not CompressionType.NONE and payload.compressed_as is None:
         return None  # compressed already: the figures decide whether another codec is better
     bits = f"{payload.bits_per_byte:.1f} of 8 bits per byte"
-    text = payload.text_of_random_bytes
+    text = payload.text_of
     repeats = payload.repeated >= _NO_REPETITION
-    if payload.packing is not None:
-        why = f"the values are compressed already ({payload.packing}); their entropy is {bits}"
+    if payload.compressed_as is not None:
+        why = f"the values are compressed already ({payload.compressed_as}); their entropy is {bits}"
     elif payload.bits_per_byte >= _RANDOM_BITS and not repeats:
         why = f"the entropy of the values is too high: {bits}, and nothing in them repeats"
     elif text is not None and not repeats:
@@ -267,7 +267,7 @@ def _incompressible(topic: TopicFigures, options: Options, winners: list[Cell]) 
         return None
     most = max((options.saving(cell) for cell in winners), default=0.0)
     here = max((options.saving(cell) for cell in winners if cell.batch_size == TODAY), default=0.0)
-    if payload.packing is not None and here > 2 * _MORE_BY_SIZE:
+    if payload.compressed_as is not None and here > 2 * _MORE_BY_SIZE:
         return None  # many small values of one format begin with the same bytes
     if options.by_money and any(_worth(options, cell) for cell in winners):
         return None

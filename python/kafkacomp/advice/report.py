@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from kafkacomp._text import camel_case, json_fields
 from kafkacomp.advice.cost import KINDS, Bill, amounts, bill, broker_seconds, factor, sum_of_known
 from kafkacomp.advice.recommend import LEAVE, Options
 from kafkacomp.advice.settings import TODAY, size_name
@@ -101,22 +102,12 @@ class TopicReport:
                 "share": topic.share,
                 "bytesRead": topic.read,
                 "bytes": total.size + topic.kept,
-                "batches": total.batches,
-                "records": total.records,
+                **json_fields(total, "batches", "records"),
             },
-            "rate": {
-                "bytesPerSecond": rate.bytes_per_second,
-                "source": rate.source,
-                "why": rate.why,
-                "firstTimestamp": rate.first,
-                "lastTimestamp": rate.last,
-                "seconds": rate.seconds,
-            },
+            "rate": camel_case(asdict(rate)),
             "today": {
                 "compressionType": str(topic.type),
-                "level": None
-                if level is None
-                else {"level": level.level, "sameBytes": level.exact, "difference": level.difference},
+                "level": None if level is None else camel_case(level._asdict()),
                 "types": {
                     name: {"batches": run.batches, "bytes": run.size, "plainBytes": run.plain, "records": run.records}
                     for name, run in topic.types.items()
@@ -125,18 +116,11 @@ class TopicReport:
                 "controlBytes": topic.kept,
                 **self.cell_dict(self.today),
             },
-            "payload": {
-                "bitsPerByte": topic.payload.bits_per_byte,
-                "repeated": topic.payload.repeated,
-                "compressedAs": topic.payload.packing,
-                "textOf": topic.payload.text_of_random_bytes,
-            },
+            "payload": json_fields(topic.payload, "bits_per_byte", "repeated", "compressed_as", "text_of"),
             "options": [self.cell_dict(cell) for cell in self.cells],
             "refused": topic.refused,
             "advice": {
-                "verdict": advice.verdict,
-                "headline": advice.headline,
-                "reasons": advice.reasons,
+                **json_fields(advice, "verdict", "headline", "reasons"),
                 "option": None if advice.option is None else self.cell_dict(advice.option),
                 "ifSetOnTopicOnly": None if advice.option is None else self._by_broker(advice.option),
                 "configuration": [each._asdict() for each in advice.lines],
@@ -294,9 +278,7 @@ class Report:
             "settings": {
                 "codecs": [str(codec) for codec in settings.codecs],
                 "batchSizes": [size_name(size) for size in settings.batch_sizes],
-                "sampleBytes": settings.sample_bytes,
-                "seed": settings.seed,
-                "timeBudget": settings.time_budget,
+                **json_fields(settings, "sample_bytes", "seed", "time_budget"),
             },
             "prices": {"currency": prices.currency, "date": prices.date, **prices.prices},
             "topics": [topic.to_dict() for topic in self.topics],

@@ -49,7 +49,9 @@ def today_of(topic: TopicReport) -> str:
     elif level is None:
         name = f"{figures.type}, level unknown"
     else:
-        name = f"{figures.type}:{level.level}" + ("" if level.exact else f" (about, {level.difference:+.1%} bytes)")
+        name = f"{figures.type}:{level.level}" + (
+            "" if level.same_bytes else f" (about, {level.difference:+.1%} bytes)"
+        )
     others = len(figures.types) - 1
     return f"{name} and {others} more" if others > 0 else name
 
