@@ -78,27 +78,13 @@ class Reader:
 
     def string(self) -> str:
         """A string that is not null."""
-        found = self.nullable_string()
-        if found is None:
-            raise InvalidRecordError(f"a string before byte {self._position} is null")
-        return found
-
-    def nullable_string(self) -> str | None:
-        """A string."""
-        length = self.unsigned_varint() - 1
-        if length < 0:
-            return None
-        try:
-            return self.raw(length).decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise InvalidRecordError(f"a string before byte {self._position} is not UTF-8: {error}") from None
-
-    def octets(self) -> bytes:
-        """Bytes that are not null."""
         found = self.nullable_octets()
         if found is None:
-            raise InvalidRecordError(f"bytes before byte {self._position} are null")
-        return found
+            raise InvalidRecordError(f"a string before byte {self._position} is null")
+        try:
+            return found.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InvalidRecordError(f"a string before byte {self._position} is not UTF-8: {error}") from None
 
     def nullable_octets(self) -> bytes | None:
         """Bytes."""
@@ -107,19 +93,9 @@ class Reader:
 
     def array(self, read: Callable[[Reader], Element]) -> tuple[Element, ...]:
         """An array that is not null."""
-        found = self.nullable_array(read)
-        if found is None:
-            raise InvalidRecordError(f"an array before byte {self._position} is null")
-        return found
-
-    def nullable_array(
-        self,
-        read: Callable[[Reader], Element],
-    ) -> tuple[Element, ...] | None:
-        """An array."""
         count = self.unsigned_varint() - 1
         if count < 0:
-            return None
+            raise InvalidRecordError(f"an array before byte {self._position} is null")
         if count > self.remaining:  # each element has at least a byte
             raise InvalidRecordError(f"an array of {count} elements in {self.remaining} bytes")
         return tuple(read(self) for _ in range(count))
