@@ -101,6 +101,12 @@ def checked_magic(magic: int) -> int:
     return magic
 
 
+def check_to_magic(to_magic: object) -> None:
+    """Check the message format of a log; ValueError."""
+    if to_magic not in (0, 1, 2):
+        raise ValueError(f"to_magic must be 0 (Kafka 0.8, 0.9), 1 (0.10) or 2 (0.11 and later), not {to_magic!r}")
+
+
 def available_cores() -> int:
     """Count the cores that this process may run on."""
     if hasattr(os, "sched_getaffinity"):

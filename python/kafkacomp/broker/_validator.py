@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import checked_max_output_size, compression_type_of, integer
+from kafkacomp._arguments import check_to_magic, checked_max_output_size, compression_type_of, integer
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType, TimestampType
 
@@ -23,7 +23,6 @@ MAX_LONG = 2**63 - 1
 MAX_MESSAGE_BYTES = (1 << 20) + 12
 #: Kafka's default of ``max.decompressed.message.bytes``, and the most that it may be.
 MAX_DECOMPRESSED_MESSAGE_BYTES = 2**31 - 9
-_MAGICS = (0, 1, 2)
 
 
 class AppendOrigin(enum.IntEnum):
@@ -186,10 +185,7 @@ class ValidatorConfig:
         put(self, "timestamp_type", TimestampType(self.timestamp_type))
         if self.timestamp_type is TimestampType.NO_TIMESTAMP_TYPE:
             raise ValueError("timestamp_type must be CREATE_TIME or LOG_APPEND_TIME")
-        if self.to_magic not in _MAGICS:
-            raise ValueError(
-                f"to_magic must be 0 (Kafka 0.8, 0.9), 1 (0.10) or 2 (0.11 and later), not {self.to_magic!r}"
-            )
+        check_to_magic(self.to_magic)
         integer("timestamp_before_max_ms", self.timestamp_before_max_ms, (0, MAX_LONG))
         integer("timestamp_after_max_ms", self.timestamp_after_max_ms, (0, MAX_LONG))
         integer("partition_leader_epoch", self.partition_leader_epoch, (-MAX_INT - 1, MAX_INT))

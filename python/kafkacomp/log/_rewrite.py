@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import BATCH_BYTES, checked_threads, compression_type_of, integer
+from kafkacomp._arguments import BATCH_BYTES, check_to_magic, checked_threads, compression_type_of, integer
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._log_format import LogFormat, check_log_format, undecided
 from kafkacomp._text import camel_case
@@ -259,8 +259,7 @@ def convert(
         >>> kc.log.convert(example, target, 1).batches
         5
     """
-    if to_magic not in {0, 1, 2}:
-        raise ValueError(f"to_magic must be 0 (Kafka 0.8, 0.9), 1 (0.10) or 2 (0.11 and later), not {to_magic!r}")
+    check_to_magic(to_magic)
     integer("batch_bytes", batch_bytes, BATCH_BYTES)
     check_log_format(log_format)
     if first_offset is not None and not 0 <= first_offset < 2**62:

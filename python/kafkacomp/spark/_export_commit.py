@@ -230,12 +230,8 @@ def _pending(content: object) -> Pending:
     staging, attempts, removed = fields("pending", dictionary("pending", content), ("staging", "attempts", "removed"))
     if not isinstance(staging, str) or not _STAGING.fullmatch(staging):
         raise MalformedError(f"{shown(staging)} is not the name of a job's folder")
-    names("attempts", attempts, _is_attempt, "an exported file")
+    names("attempts", attempts, lambda name: _ATTEMPT.fullmatch(name) is not None, "an exported file")
     return Pending(staging, attempts, names("removed", removed, _is_data_file, "an exported file"))
-
-
-def _is_attempt(name: str) -> bool:
-    return _ATTEMPT.fullmatch(name) is not None
 
 
 def _is_data_file(path: str) -> bool:

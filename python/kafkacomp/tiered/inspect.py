@@ -92,7 +92,8 @@ def _segments(folder: RemoteFolder, options: TieredOptions) -> list[SegmentInfo]
         known = options.metadata.segments(topic_id, partition)
         for segment in known:
             made = SegmentInfo(segment.topic, topic_id, partition, segment.id, segment.start_offset)
-            _add_metadata(found.setdefault(segment.id, made), segment)
+            _add_segment(found.setdefault(segment.id, made), segment)
+            found[segment.id].state = segment.state.name
         for info in found.values():
             info.state = info.state or "UNKNOWN"
         _add_valid(found, known, options)
@@ -102,15 +103,14 @@ def _segments(folder: RemoteFolder, options: TieredOptions) -> list[SegmentInfo]
 def _add_manifest(info: SegmentInfo, manifest: Manifest) -> None:
     segment = manifest.segment
     info.topic, info.topic_id, info.partition = segment.topic, segment.topic_id, segment.partition
-    info.end_offset, info.leader_epochs, info.size = segment.end_offset, segment.leader_epochs, segment.size
+    _add_segment(info, segment)
     how = [name for name, used in (("zstd", manifest.compressed), ("encrypted", manifest.encryption)) if used]
     info.chunks = f"{manifest.chunks.count} {' and '.join(how) or 'plain'}"
     info.key_id = manifest.encryption.key_id if manifest.encryption else None
 
 
-def _add_metadata(info: SegmentInfo, segment: RemoteSegment) -> None:
+def _add_segment(info: SegmentInfo, segment: RemoteSegment) -> None:
     info.end_offset, info.leader_epochs, info.size = segment.end_offset, segment.leader_epochs, segment.size
-    info.state = segment.state.name
 
 
 def _add_valid(found: dict[str, SegmentInfo], known: list[RemoteSegment], options: TieredOptions) -> None:

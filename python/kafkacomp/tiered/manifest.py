@@ -15,7 +15,7 @@ import re
 from array import array
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from kafkacomp import _kafkacomp
 from kafkacomp._storage.chunks import ChunkIndex
@@ -33,6 +33,9 @@ _MAX_VALUES = 100_000
 _MAX_SEGMENT = 2**31 - 1
 _ENCRYPTION_OVERHEAD = 28
 _ZSTD = 4
+#: Types of JSON, for messages.
+_KINDS = {str: "a string", dict: "an object", bool: "a boolean"}
+_Value = TypeVar("_Value", str, dict[str, Any], bool)
 #: How Kafka shows the ids of topics and segments.
 _ID = re.compile(r"[A-Za-z0-9_-]{22}")
 
@@ -82,7 +85,7 @@ class Manifest:
             CorruptRecordError: it is not a manifest, or a value is impossible.
         """
         try:
-            found = _parse(content)
+            return _parse(content)
         except (
             ValueError,
             TypeError,
@@ -96,7 +99,6 @@ class Manifest:
             failure = CorruptRecordError(f"{name}: not a valid segment manifest: {text}")
             failure.segment = name
             raise failure from None
-        return found
 
 
 def _parse(content: bytes) -> Manifest:
@@ -108,20 +110,18 @@ def _parse(content: bytes) -> Manifest:
         raise TypeError("not an object")
     if found["version"] != "1":
         raise ValueError(f"version {found['version']!r}, not '1'")
-    compressed = found["compression"]
-    if not isinstance(compressed, bool):
-        raise TypeError("compression must be a boolean")
+    compressed = _typed(found, "compression", bool)
     encryption = _encryption(found.get("encryption"))
-    chunks = _chunk_index(_object(found, "chunkIndex"), compressed=compressed, encrypted=encryption is not None)
+    chunks = _chunk_index(_typed(found, "chunkIndex", dict), compressed=compressed, encrypted=encryption is not None)
     indexes = {}
     for suffix, name in INDEXES.items():
-        part = _object(found, "segmentIndexes").get(name)
+        part = _typed(found, "segmentIndexes", dict).get(name)
         if part is not None:
             indexes[suffix] = IndexPart(
                 _number(part, "position", 0, _MAX_SEGMENT), _number(part, "size", 0, MAX_CHUNK_SIZE)
             )
     return Manifest(
-        chunks, indexes, compressed, encryption, _segment(_object(found, "remoteLogSegmentMetadata"), chunks)
+        chunks, indexes, compressed, encryption, _segment(_typed(found, "remoteLogSegmentMetadata", dict), chunks)
     )
 
 
@@ -132,42 +132,35 @@ def _number(of: dict[str, Any], name: str, least: int, most: int) -> int:
     return value
 
 
-def _text(of: dict[str, Any], name: str) -> str:
+def _typed(of: dict[str, Any], name: str, kind: type[_Value]) -> _Value:
     value = of[name]
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be a string")
-    return value
-
-
-def _object(of: dict[str, Any], name: str) -> dict[str, Any]:
-    value = of[name]
-    if not isinstance(value, dict):
-        raise TypeError(f"{name} must be an object")
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be {_KINDS[kind]}")
     return value
 
 
 def _id(of: dict[str, Any], name: str) -> str:
-    value = _text(of, name)
+    value = _typed(of, name, str)
     if not _ID.fullmatch(value):
         raise ValueError(f"{name} is {value[:40]!r}: expected 22 characters of URL-safe base64")
     return value
 
 
 def _segment(found: dict[str, Any], chunks: ChunkIndex) -> RemoteSegment:
-    identity = _object(found, "remoteLogSegmentId")
-    partition = _object(identity, "topicIdPartition")
-    topic = _object(partition, "topicPartition")
-    check_topic(_text(topic, "topic"))  # rewriting a log creates a folder of this name
+    identity = _typed(found, "remoteLogSegmentId", dict)
+    partition = _typed(identity, "topicIdPartition", dict)
+    topic = _typed(partition, "topicPartition", dict)
+    check_topic(_typed(topic, "topic", str))  # rewriting a log creates a folder of this name
     most = 2**63 - 1
     start = _number(found, "startOffset", 0, most)
     epochs = {
         int(epoch): _number({"epoch": at}, "epoch", 0, most)
-        for epoch, at in _object(found, "segmentLeaderEpochs").items()
+        for epoch, at in _typed(found, "segmentLeaderEpochs", dict).items()
     }
     for name, greatest in (("maxTimestampMs", most), ("brokerId", 2**31 - 1), ("eventTimestampMs", most)):
         _number(found, name, -1, greatest)
     return RemoteSegment(
-        _text(topic, "topic"),
+        _typed(topic, "topic", str),
         _id(partition, "topicId"),
         _number(topic, "partition", 0, 2**31 - 1),
         _id(identity, "id"),
@@ -181,10 +174,10 @@ def _segment(found: dict[str, Any], chunks: ChunkIndex) -> RemoteSegment:
 def _encryption(found: dict[str, Any] | None) -> Encryption | None:
     if found is None:
         return None
-    key_id, colon, wrapped = _text(found, "dataKey").partition(":")
+    key_id, colon, wrapped = _typed(found, "dataKey", str).partition(":")
     if not colon:
         raise ValueError("encryption.dataKey must be <key id>:<base64>")
-    return Encryption(key_id, _base64(wrapped), _base64(_text(found, "aad")))
+    return Encryption(key_id, _base64(wrapped), _base64(_typed(found, "aad", str)))
 
 
 def _base64(text: str) -> bytes:
@@ -218,7 +211,7 @@ def _chunk_index(found: dict[str, Any], *, compressed: bool, encrypted: bool) ->
         raise ValueError(f"unknown type {str(found['type'])[:40]!r} of the chunk index: expected fixed or variable")
     if count > MAX_CHUNKS:
         raise ValueError(f"{count} chunks: at most {MAX_CHUNKS} are read")
-    ends = array("Q", accumulate(_chunk_sizes(_base64(_text(found, "transformedChunks")), count)))
+    ends = array("Q", accumulate(_chunk_sizes(_base64(_typed(found, "transformedChunks", str)), count)))
     sizes_fit = compressed or (ends[-1] if ends else 0) == file_size + count * overhead
     if not sizes_fit:
         raise ValueError(f"chunks of {ends[-1]} bytes for a segment of {file_size}")
