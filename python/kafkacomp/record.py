@@ -38,7 +38,7 @@ from kafkacomp.tiered.source import resolve
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from kafkacomp._storage.partition import Segment, Source
+    from kafkacomp._storage.partition import Source
     from kafkacomp._types import ArrowRows, CompressionTypeLike, Headers
 
 __all__ = [
@@ -134,17 +134,12 @@ def open_batches(
         CorruptRecordError: while iterating, with the position: a size or magic that no batch can have; with
             ``verify_crc`` a wrong checksum; without ``may_be_truncated`` a batch that the end of the file truncates.
     """
-    (segment,) = _segments(source)
-    return BatchStream(
-        segment, checked_max_output_size(max_output_size), verify_crc=verify_crc, may_be_truncated=may_be_truncated
-    )
-
-
-def _segments(source: Source) -> list[Segment]:
     found = [segment for partition in resolve(source) for segment in partition.segments]
     if len(found) != 1:
         raise ValueError(f"open_batches reads one file; the source has {len(found)}: use kafkacomp.LogDir or scan")
-    return found
+    return BatchStream(
+        found[0], checked_max_output_size(max_output_size), verify_crc=verify_crc, may_be_truncated=may_be_truncated
+    )
 
 
 class RecordBatchBuilder(_kafkacomp.RecordBatchBuilder):

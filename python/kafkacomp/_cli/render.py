@@ -111,11 +111,11 @@ class Table:
         if isinstance(row.get("timestamp"), int):
             shown["timestamp"] = None if row["timestamp"] < 0 else time_text(row["timestamp"])
         if kind == "batch":
-            marks = [("isTransactional", "transactional"), ("isControl", "control")]
-            marks = [name for field, name in marks if row.get(field)]  # type: ignore[misc]
+            named = (("isTransactional", "transactional"), ("isControl", "control"))
+            marks = [name for field, name in named if row.get(field)]
             if row.get("deleteHorizonMs") is not None:
-                marks.append(f"deleteHorizon={row['deleteHorizonMs']}")  # type: ignore[arg-type]
-            shown["marks"] = " ".join(marks)  # type: ignore[arg-type]
+                marks.append(f"deleteHorizon={row['deleteHorizonMs']}")
+            shown["marks"] = " ".join(marks)
         if kind in {"record", "message"}:
             self._record(shown)
             return

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kafkacomp._storage.files import SourceFile
     from kafkacomp.arrow._report import MissingRange
 
+#: Kinds of files next to a segment, which are checked with it.
 _WITH_SEGMENT = frozenset({"index", "timeindex", "txnindex"})
 #: The most missing ranges of a partition that the text output shows.
 _SHOWN = 20

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkacomp.advice.prices import Prices, load
+from kafkacomp.advice.prices import Prices
 from kafkacomp.advice.report import Report, TopicReport
 from kafkacomp.advice.settings import Settings
 
@@ -83,23 +83,12 @@ def advise(
         >>> report.to_dict()["topics"][0]["rate"]["bytesPerSecond"]
         1000000
     """
-    import os  # noqa: PLC0415 - only here
-
-    from kafkacomp import broker  # noqa: PLC0415 - `import kafkacomp.advice` loads no pyarrow
-    from kafkacomp.advice.run import finish, in_threads, plan  # noqa: PLC0415
+    from kafkacomp.advice.run import finish, in_threads, prepare  # noqa: PLC0415 - `import kafkacomp.advice` is quick
     from kafkacomp.tiered.source import SourceOptions  # noqa: PLC0415
 
-    broker.target_compression_type(compression_type, "none")
-    wrong: list[str] = []
-    paid = load(prices, wrong.append)
-    settings = Settings() if settings is None else settings
-    if not isinstance(settings, Settings):
-        raise TypeError(f"settings must be a Settings, not {type(settings).__name__}")
-    several = [paths] if isinstance(paths, str | bytes | os.PathLike) else paths
     opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
-    made = plan(several, settings, opening)
+    made, paid = prepare(paths, settings, prices, compression_type, opening)
     measured = in_threads(made, threads, progress)
-    made.problems += wrong
     return finish(
         made, measured, paid, max_latency_ms=max_latency_ms, compression_type=compression_type, assume_rate=assume_rate
     )

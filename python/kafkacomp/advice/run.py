@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from kafkacomp import broker
 from kafkacomp._arguments import checked_threads
 from kafkacomp._threads import map_on_threads
 from kafkacomp._types import CompressionType
@@ -13,23 +15,23 @@ from kafkacomp.advice.budget import shares
 from kafkacomp.advice.cost import rate_in
 from kafkacomp.advice.formats import FORMATS, MODERN, allowed
 from kafkacomp.advice.measure import Task, measure
+from kafkacomp.advice.prices import load
 from kafkacomp.advice.rate import FileTimes
 from kafkacomp.advice.recommend import Circumstances, advice_on
 from kafkacomp.advice.report import Report, TopicReport
 from kafkacomp.advice.sampling import LOG, find_topics, windows_of
 from kafkacomp.advice.segments import newest_format
+from kafkacomp.advice.settings import Settings
 from kafkacomp.advice.topic import TopicFigures
 from kafkacomp.bench.spec import Codec
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Iterator
 
     from kafkacomp.advice.measure import Figures
     from kafkacomp.advice.prices import Prices
     from kafkacomp.advice.sampling import Source, Topic
-    from kafkacomp.advice.settings import Settings
     from kafkacomp.tiered.source import SourceOptions
 
 #: The most partitions of a topic whose newest batch is read.
@@ -55,6 +57,25 @@ class Plan:
     def size(self) -> int:
         """Bytes of the sample."""
         return sum(task.window.end - task.window.start for task in self.tasks)
+
+
+def prepare(
+    paths: str | os.PathLike[str] | bytes | Iterable[str | os.PathLike[str] | bytes],
+    settings: Settings | None,
+    prices: str | os.PathLike[str] | Prices | None,
+    compression_type: str,
+    opening: SourceOptions,
+) -> tuple[Plan, Prices]:
+    """Check the arguments of :func:`kafkacomp.advise`, and choose what to measure."""
+    broker.target_compression_type(compression_type, "none")
+    settings = Settings() if settings is None else settings
+    if not isinstance(settings, Settings):
+        raise TypeError(f"settings must be a Settings, not {type(settings).__name__}")
+    wrong: list[str] = []
+    paid = load(prices, wrong.append)
+    made = plan([paths] if isinstance(paths, str | bytes | os.PathLike) else paths, settings, opening)
+    made.problems += wrong
+    return made, paid
 
 
 def plan(

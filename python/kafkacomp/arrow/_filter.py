@@ -143,10 +143,12 @@ class Conditions:
         """Check the arguments of :func:`filter_rows`; raises the same errors."""
         if key_regex is not None and not isinstance(key_regex, str):
             raise TypeError(f"key_regex must be a str, not {type(key_regex).__name__}")
-        made = cls(_bytes("key", key), key_regex, _bytes("value_contains", value_contains), _headers(header))
         if key_regex is not None:
-            made.check_regex()
-        return made
+            try:
+                pc.match_substring_regex(pa.array([b""], pa.binary()), key_regex)
+            except pa.ArrowInvalid as error:
+                raise ValueError(f"invalid key_regex {key_regex!r}: {error}") from None
+        return cls(_bytes("key", key), key_regex, _bytes("value_contains", value_contains), _headers(header))
 
     @property
     def columns(self) -> list[str]:
@@ -158,22 +160,12 @@ class Conditions:
         }
         return [name for name, is_wanted in about.items() if is_wanted]
 
-    def check_regex(self) -> None:
-        """Refuse an invalid regular expression before the first row; ValueError."""
-        try:
-            self._matches(pa.array([b""], pa.binary()))
-        except pa.ArrowInvalid as error:
-            raise ValueError(f"invalid key_regex {self.key_regex!r}: {error}") from None
-
-    def _matches(self, keys: Any) -> Any:  # noqa: ANN401 - arrays of pyarrow
-        return pc.match_substring_regex(keys, self.key_regex)
-
     def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows that satisfy all conditions."""
         if self.key is not None:
             batch = batch.filter(pc.equal(batch["key"], self.key))
         if self.key_regex is not None:
-            batch = batch.filter(self._matches(batch["key"]))
+            batch = batch.filter(pc.match_substring_regex(batch["key"], self.key_regex))
         if self.value_contains is not None:
             batch = batch.filter(pc.match_substring(batch["value"], self.value_contains))
         for name, value in self.header:

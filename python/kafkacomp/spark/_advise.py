@@ -8,11 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kafkacomp import broker
 from kafkacomp.advice.measure import measure
-from kafkacomp.advice.prices import load
-from kafkacomp.advice.run import finish, plan
-from kafkacomp.advice.settings import Settings
+from kafkacomp.advice.run import finish, prepare
 from kafkacomp.spark._map_tasks import ROWS, MapTasks, packed, unpacked
 from kafkacomp.tiered.source import SourceOptions
 
@@ -25,6 +22,7 @@ if TYPE_CHECKING:
     from kafkacomp.advice.measure import Figures, Task
     from kafkacomp.advice.prices import Prices
     from kafkacomp.advice.report import Report, TopicReport
+    from kafkacomp.advice.settings import Settings
 
 _OPTIONS: Final = (
     "topic string, messageFormat string, todaysType string, compressionType string, level int, batchSize bigint, "
@@ -100,17 +98,13 @@ def advise(
         >>> found.options.where("advised").show()  # doctest: +SKIP
     """
     opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
-    broker.target_compression_type(compression_type, "none")
-    wrong: list[str] = []
-    paid = load(prices, wrong.append)
-    made = plan([path] if isinstance(path, str) else path, settings or Settings(), opening)
+    made, paid = prepare(path, settings, prices, compression_type, opening)
     measured: list[tuple[int, Figures]] = []
     if made.tasks:
         rows = packed(made.tasks)
         tasks = spark.createDataFrame(rows, ROWS).repartition(-(-len(rows) // _A_TASK), "id")
         # toLocalIterator would run one job after another, one for each partition.
         measured = unpacked(tasks.mapInArrow(_Measure(), ROWS).collect())
-    made.problems += wrong
     report = finish(
         made, measured, paid, max_latency_ms=max_latency_ms, compression_type=compression_type, assume_rate=assume_rate
     )

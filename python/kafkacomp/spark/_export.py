@@ -9,7 +9,6 @@ Several attempts of a task may write; only the files of the attempt whose row Sp
 from __future__ import annotations
 
 import errno
-import itertools
 import json
 import os
 import shutil
@@ -293,7 +292,7 @@ def _summary(attempts: Sequence[Attempt]) -> Exported:
         files=sum(len(attempt.files) for attempt in attempts),
         bytes=sum(sum(attempt.files.values()) for attempt in attempts),
         rows=sum(attempt.rows for attempt in attempts),
-        skipped=tuple(itertools.chain.from_iterable(report.skipped for report in reports)),
-        missing=tuple(itertools.chain.from_iterable(report.missing for report in reports)),
+        skipped=tuple(each for report in reports for each in report.skipped),
+        missing=tuple(each for report in reports for each in report.missing),
         more_missing=sum(report.more_missing for report in reports),
     )

@@ -164,8 +164,8 @@ def read_wherever(
         time.sleep(PAUSE)
         partition = rediscover(task.partition, start, end, options)
         if partition is not None:
-            times = (task.start_timestamp, task.end_timestamp)
-            yield from read_task(options, SegmentPartition(partition, start, end, *times), tell)
+            found = replace(task, partition=partition, start_offset=start, end_offset=end)
+            yield from read_task(options, found, tell)
             return
     raise gone
 

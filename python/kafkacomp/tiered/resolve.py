@@ -359,13 +359,10 @@ class _Reader:
 
     def _check_key(self, opener: ChunkedSegment, manifest: Manifest) -> None:
         """Check each key pair once, so that a wrong key is reported before the first row."""
-        if (
-            self._options.checks_keys
-            and manifest.encryption is not None
-            and manifest.encryption.key_id not in self._checked
-        ):
+        key_id = manifest.encryption.key_id if manifest.encryption and self._options.checks_keys else None
+        if key_id is not None and key_id not in self._checked:
             opener.decoder()
-            self._checked.add(manifest.encryption.key_id)
+            self._checked.add(key_id)
 
     def _objects(self, wanted: _Wanted) -> tuple[str, str]:
         """The paths of the segment and its indexes: next to the manifest, unless its metadata has others."""
