@@ -29,11 +29,11 @@ RESULTS = re.compile(
 )
 #: Words that a function has from elsewhere: of PEP 784, of Spark's functions, of Kafka's LogValidator.
 BORROWED = {
-    "kafkacomp.spark": {"col", "df", "column", "keep", "schema", "overwrite", "spark", "path", "settings"},
+    "kafkacomp.spark": {"col", "df", "column", "keep", "schema", "overwrite", "spark", "settings"},
     "LogAppendInfo": {"leader_epoch"},
     "kafkacomp.broker": {"leader_epoch", "config", "source", "broker", "records"},
     "Record": {"value", "key", "headers", "timestamp", "sequence", "is_valid"},
-    "kafkacomp.advice": {"paths", "settings"},
+    "kafkacomp.advice": {"settings"},
     "LogDir": {"path"},
     "BrokerProfile": {"version"},
 }

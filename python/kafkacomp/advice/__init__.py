@@ -32,7 +32,7 @@ __all__ = ["Prices", "Report", "Settings", "TopicReport", "advise"]
 
 
 def advise(
-    paths: str | os.PathLike[str] | bytes | Iterable[str | os.PathLike[str] | bytes],
+    source: str | os.PathLike[str] | bytes | Iterable[str | os.PathLike[str] | bytes],
     settings: Settings | None = None,
     *,
     prices: str | os.PathLike[str] | Prices | None = None,
@@ -48,7 +48,7 @@ def advise(
     """Recommend compression for topics, from a measurement of a sample of their bytes.
 
     Args:
-        paths: Log directories, partitions, segments, URLs of these, record sets as bytes, or files of sample records
+        source: Log directories, partitions, segments, URLs of these, record sets as bytes, or files of sample records
             (``.jsonl``, ``.ndjson``, ``.parquet``).
         settings: The codecs and batch sizes to try, and the size and seed of the sample.
         prices: The path of a price file, such as ``"prices.toml"``, or the result of
@@ -87,7 +87,7 @@ def advise(
     from kafkacomp.tiered.source import SourceOptions  # noqa: PLC0415
 
     opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
-    made, paid = prepare(paths, settings, prices, compression_type, opening)
+    made, paid = prepare(source, settings, prices, compression_type, opening)
     measured = in_threads(made, threads, progress)
     return finish(
         made, measured, paid, max_latency_ms=max_latency_ms, compression_type=compression_type, assume_rate=assume_rate

@@ -60,7 +60,7 @@ class Plan:
 
 
 def prepare(
-    paths: str | os.PathLike[str] | bytes | Iterable[str | os.PathLike[str] | bytes],
+    source: str | os.PathLike[str] | bytes | Iterable[str | os.PathLike[str] | bytes],
     settings: Settings | None,
     prices: str | os.PathLike[str] | Prices | None,
     compression_type: str,
@@ -73,7 +73,7 @@ def prepare(
         raise TypeError(f"settings must be a Settings, not {type(settings).__name__}")
     wrong: list[str] = []
     paid = load(prices, wrong.append)
-    made = plan([paths] if isinstance(paths, str | bytes | os.PathLike) else paths, settings, opening)
+    made = plan([source] if isinstance(source, str | bytes | os.PathLike) else source, settings, opening)
     made.problems += wrong
     return made, paid
 

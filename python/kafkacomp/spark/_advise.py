@@ -54,7 +54,7 @@ class Advised(NamedTuple):
 
 def advise(
     spark: SparkSession,
-    path: str | Iterable[str],
+    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     settings: Settings | None = None,
     *,
     prices: str | os.PathLike[str] | Prices | None = None,
@@ -69,7 +69,7 @@ def advise(
 
     Args:
         spark: The session.
-        path: A path or URL of log directories, partitions or segments, or several; the driver and all executors must
+        source: A path or URL of log directories, partitions or segments, or several; the driver and all executors must
             reach the same files by it.
         settings: The codecs and batch sizes to try, and the size and seed of the sample. The command draws the same
             sample with the same seed.
@@ -98,7 +98,7 @@ def advise(
         >>> found.options.where("advised").show()  # doctest: +SKIP
     """
     opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
-    made, paid = prepare(path, settings, prices, compression_type, opening)
+    made, paid = prepare(source, settings, prices, compression_type, opening)
     measured: list[tuple[int, Figures]] = []
     if made.tasks:
         rows = packed(made.tasks)
