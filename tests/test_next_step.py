@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -64,6 +65,66 @@ TRIES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         lambda logs: record.read_batches(str(logs)),  # type: ignore[arg-type]
         TypeError,
         "data must be bytes-like, not str: to read a file, use open_batches",
+    ),
+    "an empty path": (
+        lambda _: kc.scan(""),
+        ValueError,
+        r"the path is empty: give a path; '\.' is the current folder",
+    ),
+    "an empty target": (
+        lambda _: kc.write(pa.table({"value": ["x"]}), "", topic="new"),
+        ValueError,
+        r"target is empty: give a path; '\.' is the current folder",
+    ),
+    "a log directory as bytes": (
+        lambda _: kc.LogDir(b"logs"),  # type: ignore[arg-type]
+        TypeError,
+        "path must be a path, a str or os.PathLike, not bytes",
+    ),
+    "several sources to rewrite": (
+        lambda logs: log.recompress([logs], logs / "new"),  # type: ignore[arg-type]
+        TypeError,
+        "source must be a path, a str or os.PathLike, not list",
+    ),
+    "an index that does not exist": (
+        lambda _: log.read_offset_index(None, 0),  # type: ignore[arg-type]
+        TypeError,
+        "source must be a path or bytes-like, not NoneType",
+    ),
+    "a base offset as text": (
+        lambda _: log.read_offset_index(b"", "0"),  # type: ignore[arg-type]
+        TypeError,
+        "base_offset must be an int, not str",
+    ),
+    "a file that is open for writing": (
+        lambda _: kc.scan(io.BufferedWriter(io.BytesIO())),  # type: ignore[arg-type]
+        TypeError,
+        "<BufferedWriter>: the file object is not open for reading: open it with mode 'rb'",
+    ),
+    "a level as text": (
+        lambda _: kc.compress(b"", "zstd", compression_level="3"),  # type: ignore[arg-type]
+        TypeError,
+        "compression_level must be an int, not str",
+    ),
+    "a switch as text": (
+        lambda logs: kc.scan(logs, verify_crc="no"),  # type: ignore[arg-type]
+        TypeError,
+        "verify_crc must be a bool, not str",
+    ),
+    "no column": (
+        lambda logs: kc.scan(logs, columns=[]),
+        ValueError,
+        "columns must have each name once, and at least one: expected some of key, ",
+    ),
+    "a producer's type in place of the topic's": (
+        lambda _: broker.BrokerProfile("2.8").append(b"", compression_type="none"),
+        ValueError,
+        "compression.type must be one of uncompressed, zstd, .*, producer, not 'none'",
+    ),
+    "advice on a number": (
+        lambda _: kc.advise(5),  # type: ignore[arg-type]
+        TypeError,
+        "source must be a path, bytes or a collection of these, not int",
     ),
     "rows that are not Arrow data": (
         lambda logs: kc.write([{"value": "x"}], logs, topic="new"),  # type: ignore[arg-type]

@@ -46,6 +46,40 @@ def integer(name: str, value: object, limits: tuple[int, int]) -> int:
     return number
 
 
+def check_bools(**given: object) -> None:
+    """Check arguments that are true or false; TypeError."""
+    for name, value in given.items():
+        if type(value).__name__ not in {"bool", "bool_"}:  # the other one is numpy's
+            raise TypeError(f"{name} must be a bool, not {type(value).__name__}")
+
+
+def path_text(name: str, path: object) -> str:
+    """The text of a path or URL.
+
+    Raises:
+        TypeError: it is not a path; bytes are not one.
+        ValueError: it is empty, which would be the current folder.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"{name} must be a path, a str or os.PathLike, not {type(path).__name__}")
+    if not (text := os.fsdecode(path)):
+        raise ValueError(f"{name} is empty: give a path; '.' is the current folder")
+    return text
+
+
+def byte_count(name: str, data: object) -> int:
+    """The size of bytes that are given in place of a path; TypeError for other objects."""
+    try:
+        return memoryview(data).nbytes  # type: ignore[arg-type] # that is what is checked
+    except TypeError:
+        raise TypeError(f"{name} must be a path or bytes-like, not {type(data).__name__}") from None
+
+
+def level_of(compression_level: int | None) -> int | None:
+    """Check that a level is an integer; the core knows the levels of each compression type."""
+    return None if compression_level is None else integer("compression_level", compression_level, INT32)
+
+
 def one_of(name: str, value: object, allowed: Collection[str]) -> None:
     """Check that a value is one of those listed; ValueError lists them."""
     if value not in allowed:
@@ -59,7 +93,8 @@ def checked_columns(names: Iterable[str], known: Collection[str]) -> list[str]:
     chosen = list(names)
     unknown = [name for name in chosen if name not in known]
     if unknown or not chosen or len(set(chosen)) != len(chosen):
-        problem = f"columns: unknown column {unknown[0]!r}" if unknown else "columns must have each name once"
+        once = "columns must have each name once" if chosen else "columns must have each name once, and at least one"
+        problem = f"columns: unknown column {unknown[0]!r}" if unknown else once
         raise ValueError(f"{problem}: expected some of {', '.join(known)}")
     return chosen
 

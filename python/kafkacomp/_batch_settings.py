@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kafkacomp._arguments import INT16, INT32, INT64, MAGICS, OFFSETS, compression_type_of, integer
+from kafkacomp._arguments import INT16, INT32, INT64, MAGICS, OFFSETS, compression_type_of, integer, level_of
 from kafkacomp._types import TimestampType
 
 if TYPE_CHECKING:
@@ -57,12 +57,11 @@ class BatchSettings:
 
     def __post_init__(self) -> None:
         """Check the fields, and convert them to the types of the core."""
-        checked = {name: integer(name, getattr(self, name), limits) for name, limits in _RANGES.items()}
+        checked: dict[str, int | None] = {"level": level_of(self.level)}
+        checked |= {name: integer(name, getattr(self, name), limits) for name, limits in _RANGES.items()}
         timestamp_type = TimestampType(self.timestamp_type)
         if self.log_append_time != NO_TIMESTAMP and timestamp_type != TimestampType.LOG_APPEND_TIME:
             raise ValueError("log_append_time requires timestamp_type=LOG_APPEND_TIME")
-        if self.level is not None:
-            checked["level"] = integer("compression_level", self.level, INT32)
         if self.delete_horizon_ms is not None:
             checked["delete_horizon_ms"] = integer("delete_horizon_ms", self.delete_horizon_ms, OFFSETS)
         checked |= {

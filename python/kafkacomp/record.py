@@ -17,6 +17,7 @@ from kafkacomp._arguments import (
     DEFAULT_BATCH_BYTES,
     INT64,
     MAGICS,
+    check_bools,
     checked_max_output_size,
     compression_type_of,
 )
@@ -97,8 +98,7 @@ def read_batches(
     given: object = data
     if isinstance(given, str | os.PathLike):
         raise TypeError(f"data must be bytes-like, not {type(given).__name__}: to read a file, use open_batches")
-    if not isinstance(verify_crc, bool):
-        raise TypeError(f"verify_crc must be a bool, not {type(verify_crc).__name__}")
+    check_bools(verify_crc=verify_crc)
     return BatchReader(data, checked_max_output_size(max_output_size), verify_crc)
 
 
@@ -134,6 +134,7 @@ def open_batches(
         CorruptRecordError: while iterating, with the position: a size or magic that no batch can have; with
             ``verify_crc`` a wrong checksum; without ``may_be_truncated`` a batch that the end of the file truncates.
     """
+    check_bools(verify_crc=verify_crc, may_be_truncated=may_be_truncated)
     found = [segment for partition in resolve(source) for segment in partition.segments]
     if len(found) != 1:
         raise ValueError(f"open_batches reads one file; the source has {len(found)}: use kafkacomp.LogDir or scan")

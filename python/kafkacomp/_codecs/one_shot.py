@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import checked_magic, checked_max_output_size, compression_type_of
+from kafkacomp._arguments import checked_magic, checked_max_output_size, compression_type_of, level_of
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def compress(
         b'records'
     """
     kind = compression_type_of(compression_type)
-    return _kafkacomp.compress(data, kind, compression_level, checked_magic(magic))
+    return _kafkacomp.compress(data, kind, level_of(compression_level), checked_magic(magic))
 
 
 def decompress(

@@ -49,10 +49,15 @@ def open_file_object(file: Any) -> FileObject:  # noqa: ANN401 - whatever can be
     """Make a segment of a binary file object. If it cannot seek, it is read into memory.
 
     Raises:
-        TypeError: the file is opened in text mode.
+        TypeError: the file is opened in text mode or for writing.
+        ValueError: the file is closed.
     """
     name = getattr(file, "name", None) or getattr(file, "path", None)
     name = name if isinstance(name, str) else f"<{type(file).__name__}>"
+    if getattr(file, "closed", False):
+        raise ValueError(f"{name}: the file object is closed: open it again")
+    if hasattr(file, "readable") and not file.readable():
+        raise TypeError(f"{name}: the file object is not open for reading: open it with mode 'rb'")
     if not isinstance(file.read(0), bytes):
         raise TypeError(f"{name}: the file object must be binary: open it with mode 'rb'")
     seekable = getattr(file, "seekable", None)

@@ -10,6 +10,7 @@ import stat
 import threading
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
+from kafkacomp._arguments import path_text
 from kafkacomp._extras import fs, require
 from kafkacomp._storage.remote_files import Remote
 from kafkacomp._storage.stores import ArrowStore, Entry, FsspecStore, ObstoreStore, Store, check_size
@@ -37,7 +38,7 @@ class FileSystem(Store, Protocol):
 
 def local_folder(path: StrPath) -> str:
     """The path of a folder to write to; ValueError for a URL, which would otherwise become the name of a folder."""
-    folder = os.fspath(path)
+    folder = path_text("target", path)
     if _SCHEME.match(folder):
         raise ValueError(f"{folder} is a URL: logs can be written to local folders only")
     return folder
@@ -79,7 +80,7 @@ def open_filesystem(
         if storage_options is not None:
             raise ValueError("filesystem and storage_options cannot be given together: pass the options to filesystem")
         return _given(filesystem, path)
-    scheme = _SCHEME.match(path)
+    scheme = _SCHEME.match(path_text("the path", path))
     if storage_options is not None:
         if scheme is None or scheme[1].lower() == "file":
             raise ValueError(f"storage_options are for URLs, and {path} is a local path: remove them")

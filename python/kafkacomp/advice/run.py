@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -27,7 +28,7 @@ from kafkacomp.bench.spec import Codec
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from kafkacomp.advice.measure import Figures
     from kafkacomp.advice.prices import Prices
@@ -71,6 +72,8 @@ def prepare(
     settings = Settings() if settings is None else settings
     if not isinstance(settings, Settings):
         raise TypeError(f"settings must be a Settings, not {type(settings).__name__}")
+    if not isinstance(source, Iterable | os.PathLike):
+        raise TypeError(f"source must be a path, bytes or a collection of these, not {type(source).__name__}")
     wrong: list[str] = []
     paid = load(prices, wrong.append)
     made = plan([source] if isinstance(source, str | bytes | os.PathLike) else source, settings, opening)

@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from kafkacomp._arguments import OFFSETS, checked_columns, checked_max_output_size, checked_threads, integer, one_of
+from kafkacomp._arguments import (
+    OFFSETS,
+    check_bools,
+    checked_columns,
+    checked_max_output_size,
+    checked_threads,
+    integer,
+    one_of,
+)
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, MAX_BATCH_BYTES, ScanReader
 from kafkacomp._kafkacomp import columns as _all_columns
 from kafkacomp._log_format import LogFormat, check_log_format
@@ -163,6 +171,7 @@ def scan(
     one_of("timestamp_unit", timestamp_unit, TIMESTAMP_UNITS)
     one_of("binary_type", binary_type, BINARY_TYPES)
     check_log_format(log_format)
+    check_bools(visible_only=visible_only, include_control=include_control, verify_crc=verify_crc)
     integer("batch_rows", batch_rows, (1, 2**31 - 1))
     integer("arrow_batch_bytes", arrow_batch_bytes, (1, MAX_BATCH_BYTES))
     checked_max_output_size(max_output_size)

@@ -16,6 +16,7 @@ from kafkacomp.broker._validator import (
     MAX_LONG,
     MAX_MESSAGE_BYTES,
     BrokerCompressionType,
+    compression_type_of_config,
 )
 
 if TYPE_CHECKING:
@@ -141,9 +142,8 @@ class BrokerProfile:
         timestamp_type = TimestampType(timestamp_type)
         if timestamp_type is TimestampType.NO_TIMESTAMP_TYPE:
             raise ValueError("timestamp_type must be CREATE_TIME or LOG_APPEND_TIME")
-        named = isinstance(compression_type, BrokerCompressionType)
         settings = TopicSettings(
-            compression_type.value if named else compression_type,  # type: ignore[union-attr, arg-type]
+            compression_type_of_config(compression_type).value,
             compacted,
             None if message_format_version is None else _magic(message_format_version),
             timestamp_type,

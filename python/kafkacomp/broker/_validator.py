@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import check_to_magic, checked_max_output_size, compression_type_of, integer
+from kafkacomp._arguments import check_to_magic, checked_max_output_size, compression_type_of, integer, level_of
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType, TimestampType
 
@@ -100,14 +100,15 @@ def target_compression_type(
         ['gzip', 'none', 'lz4']
     """
     chosen = broker if config is None else config
-    kind = chosen if isinstance(chosen, BrokerCompressionType) else _for_config(chosen)
+    kind = compression_type_of_config(chosen)
     source = compression_type_of(source)
     if kind is BrokerCompressionType.PRODUCER:
         return source
     return CompressionType.NONE if kind is BrokerCompressionType.UNCOMPRESSED else CompressionType.for_name(kind.value)
 
 
-def _for_config(value: str) -> BrokerCompressionType:
+def compression_type_of_config(value: str | BrokerCompressionType) -> BrokerCompressionType:
+    """Find the type with the value of a configuration; ValueError for others, such as ``none``."""
     try:
         return BrokerCompressionType(value)
     except ValueError:
@@ -189,8 +190,7 @@ class ValidatorConfig:
         integer("timestamp_before_max_ms", self.timestamp_before_max_ms, (0, MAX_LONG))
         integer("timestamp_after_max_ms", self.timestamp_after_max_ms, (0, MAX_LONG))
         integer("partition_leader_epoch", self.partition_leader_epoch, (-MAX_INT - 1, MAX_INT))
-        if self.compression_level is not None:
-            integer("compression_level", self.compression_level, (-MAX_INT - 1, MAX_INT))
+        level_of(self.compression_level)
         integer(
             "max_decompressed_message_bytes", self.max_decompressed_message_bytes, (1, MAX_DECOMPRESSED_MESSAGE_BYTES)
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
+from kafkacomp._arguments import byte_count, path_text
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, KnownBatches
 from kafkacomp._storage.names import SWAP, owner_of, segment_offset
 from kafkacomp._storage.partition import Segment
@@ -77,7 +78,7 @@ def verify_segment(
         segment = Segment(str(path), str(path), 0, base_offset=base)
     else:
         owner = (None, None)
-        size = memoryview(source).nbytes
+        size = byte_count("source", source)
         segment = Segment(f"<{size} bytes>", source, size)
     return check_segment(
         segment,
@@ -147,9 +148,10 @@ def verify_partition(source: StrPath, *, max_output_size: int = DEFAULT_MAX_OUTP
         >>> kc.log.verify_partition(kc.LogDir(example)["orders", 3].path).is_intact
         True
     """
-    found = resolve(os.fspath(source))
+    path = path_text("source", source)
+    found = resolve(path)
     if len(found) != 1:
-        raise ValueError(f"{os.fspath(source)}: contains {len(found)} partitions: give the folder of one")
+        raise ValueError(f"{path}: contains {len(found)} partitions: give the folder of one")
     return check_partition(found[0], max_output_size=max_output_size)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import checked_max_output_size, checked_threads
+from kafkacomp._arguments import checked_max_output_size, checked_threads, path_text
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchStream
 from kafkacomp._storage.names import basename, parent_of
 from kafkacomp._storage.partition import Partition
@@ -23,6 +22,8 @@ from kafkacomp.log._side_files import read_offset_index, read_producer_snapshot,
 from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
+    import os
+
     from kafkacomp._entries import AbortedTxn, LeaderEpochEntry, OffsetPosition, ProducerEntry, TimestampOffset
     from kafkacomp._kafkacomp import ScanReader
     from kafkacomp._storage.partition import Segment
@@ -72,7 +73,7 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
         local_log_dir: StrPath | None = None,
         encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
     ) -> None:
-        self._path = os.fspath(path)
+        self._path = path_text("path", path)
         self._options = SourceOptions(
             filesystem=filesystem,
             storage_options=storage_options,

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import BATCH_BYTES, check_to_magic, checked_threads, compression_type_of, integer
+from kafkacomp._arguments import BATCH_BYTES, check_to_magic, checked_threads, compression_type_of, integer, level_of
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._log_format import LogFormat, check_log_format, undecided
 from kafkacomp._text import camel_case
@@ -188,7 +188,7 @@ def recompress(
         >>> report.partitions, report.batches, report.missing
         (1, 1, ())
     """
-    kind = compression_type_of(compression_type)
+    kind, level = compression_type_of(compression_type), level_of(compression_level)
     integer("batch_bytes", batch_bytes, BATCH_BYTES)
     threads = checked_threads(threads)
     merge_bytes = batch_bytes if merge else None
@@ -196,7 +196,7 @@ def recompress(
     with RewriteWork(source, target, segment_bytes, max_output_size, progress, opening=opening) as work:
         for job in work.jobs():
             _refuse_old(job, work.name)
-            done = _kafkacomp.recompress_partition(job, int(kind), compression_level, merge_bytes, threads)
+            done = _kafkacomp.recompress_partition(job, int(kind), level, merge_bytes, threads)
             work.add(done.log, done.findings)
         return RewriteReport(**work.fields())
 

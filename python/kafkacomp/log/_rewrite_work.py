@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import SEGMENT_BYTES, checked_max_output_size, integer
+from kafkacomp._arguments import SEGMENT_BYTES, checked_max_output_size, integer, path_text
 from kafkacomp._storage.filesystem import local_folder
 from kafkacomp._storage.names import basename, partition_of, side_file
 from kafkacomp._storage.new_file import exists_error
@@ -70,7 +70,7 @@ class RewriteWork:
         if segment_bytes is not None:
             integer("segment_bytes", segment_bytes, SEGMENT_BYTES)
         checked_max_output_size(max_output_size)
-        self._filesystem, path = opening.opened(os.fspath(source))
+        self._filesystem, path = opening.opened(path_text("source", source))
         self._target = Path(local_folder(target))
         self._partitions = opening.resolve(source)
         first = self._partitions[0].segments[0].name

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
+from kafkacomp._arguments import OFFSETS, byte_count, integer
 from kafkacomp._storage.filesystem import read_side_file
 from kafkacomp._storage.names import leading_offset
 
@@ -111,12 +112,13 @@ def read_producer_snapshot(source: PathOrBytes) -> list[ProducerEntry]:
 def content_of(source: PathOrBytes) -> tuple[Buffer, str | None]:
     if isinstance(source, str | os.PathLike):
         return read_side_file(source), os.fspath(source).encode("utf-8", "backslashreplace").decode()
+    byte_count("source", source)
     return source, None
 
 
 def _base_offset(source: PathOrBytes, base_offset: int | None) -> int:
     if base_offset is not None:
-        return base_offset
+        return integer("base_offset", base_offset, OFFSETS)
     if isinstance(source, str | os.PathLike):
         offset = leading_offset(Path(source).name)
         if offset is not None:

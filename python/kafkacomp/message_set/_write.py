@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import OFFSETS, PARTITIONS, compression_type_of, integer
+from kafkacomp._arguments import OFFSETS, PARTITIONS, compression_type_of, integer, level_of
 from kafkacomp._storage.filesystem import local_folder
 from kafkacomp._storage.names import check_topic
 from kafkacomp._types import CompressionType
@@ -58,7 +58,8 @@ def write_messages(
         >>> [each.message.payload for each in message_set.read_messages(data)]
         [b'a', b'b']
     """
-    return _kafkacomp.write_message_set_of(messages, int(compression_type_of(compression_type)), compression_level)
+    level = level_of(compression_level)
+    return _kafkacomp.write_message_set_of(messages, int(compression_type_of(compression_type)), level)
 
 
 def verify_message_size(data: Buffer, max_message_size: int = _MAX_MESSAGE_SIZE) -> None:

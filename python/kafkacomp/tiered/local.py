@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
+from kafkacomp._arguments import path_text
 from kafkacomp._storage.discovery import find_in
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._storage.names import basename, partition_of
@@ -48,7 +49,7 @@ class LocalLogs:
             FileNotFoundError: it does not exist.
             NotADirectoryError: it is not a folder.
         """
-        self._filesystem, self._path = opened(os.fspath(path))
+        self._filesystem, self._path = opened(path_text("local_log_dir", path))
         if not self._filesystem.info(self._path).is_dir:
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), self._path)
         self._own = partition_of(basename(self._path))
