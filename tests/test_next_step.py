@@ -97,7 +97,7 @@ TRIES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         "base_offset must be an int, not str",
     ),
     "a file that is open for writing": (
-        lambda _: kc.scan(io.BufferedWriter(io.BytesIO())),  # type: ignore[arg-type]
+        lambda _: kc.scan(io.BufferedWriter(io.BytesIO())),
         TypeError,
         "<BufferedWriter>: the file object is not open for reading: open it with mode 'rb'",
     ),
