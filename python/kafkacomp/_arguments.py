@@ -11,7 +11,7 @@ from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
 INT16: Final[tuple[int, int]] = (-(2**15), 2**15 - 1)
 INT32: Final[tuple[int, int]] = (-(2**31), 2**31 - 1)
@@ -91,12 +91,19 @@ def checked_columns(names: Iterable[str], known: Collection[str]) -> list[str]:
     if isinstance(names, str):
         raise TypeError(f"columns must be a collection of names, not the string {names!r}")
     chosen = list(names)
-    unknown = [name for name in chosen if name not in known]
-    if unknown or not chosen or len(set(chosen)) != len(chosen):
-        once = "columns must have each name once" if chosen else "columns must have each name once, and at least one"
-        problem = f"columns: unknown column {unknown[0]!r}" if unknown else once
-        raise ValueError(f"{problem}: expected some of {', '.join(known)}")
+    check_names("columns", chosen, known)
+    if not chosen:
+        raise ValueError(f"columns must have each name once, and at least one: expected some of {', '.join(known)}")
     return chosen
+
+
+def check_names(argument: str, names: Sequence[str], known: Collection[str]) -> None:
+    """Check that columns exist, and that each is named once; ValueError."""
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{argument}: unknown column {name!r}: expected some of {', '.join(known)}")
+        if names.count(name) > 1:
+            raise ValueError(f"{argument}: column {name!r} is given twice")
 
 
 def checked_max_output_size(max_output_size: int) -> int:

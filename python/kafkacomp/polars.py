@@ -39,6 +39,10 @@ _PLACE = {"topic": pl.String, "partition": pl.Int32}
 _EXCHANGED = {"Eq": "Eq", "Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt", "GtEq": "LtEq"}
 
 
+#: Functions whose result for a row depends on that row only.
+_ELEMENTWISE = {"IsIn", "IsBetween", "Not", "StartsWith", "EndsWith", "Contains"}
+
+
 def scan(source: Source, **options: Any) -> pl.LazyFrame:  # noqa: ANN401 - the options of kafkacomp.scan
     """Read Kafka's log segments as a ``LazyFrame``: only the columns, partitions, offsets and times that a query needs.
 
@@ -205,12 +209,9 @@ def _is_elementwise(tree: Any) -> bool:  # noqa: ANN401 - JSON
             return True
         case {"BinaryExpr": {"left": left, "op": _, "right": right}}:
             return _is_elementwise(left) and _is_elementwise(right)
-        case {"Function": {"input": inputs, "function": {"Boolean": kind}}}:
+        case {"Function": {"input": inputs, "function": {"Boolean": kind} | {"StringExpr": kind}}}:
             name = kind if isinstance(kind, str) else next(iter(kind))
-            return name in {"IsIn", "IsBetween", "Not"} and all(map(_is_elementwise, inputs))
-        case {"Function": {"input": inputs, "function": {"StringExpr": kind}}}:
-            name = kind if isinstance(kind, str) else next(iter(kind))
-            return name in {"StartsWith", "EndsWith", "Contains"} and all(map(_is_elementwise, inputs))
+            return name in _ELEMENTWISE and all(map(_is_elementwise, inputs))
         case _:
             return False
 
@@ -218,11 +219,15 @@ def _is_elementwise(tree: Any) -> bool:  # noqa: ANN401 - JSON
 def _with_offset(interval: tuple[int, int], comparison: str, value: object) -> tuple[int, int]:
     if not isinstance(value, int) or isinstance(value, bool):
         return interval
+    return _narrowed(interval, comparison, value + (comparison == "Gt"), value - (comparison == "Lt"))
+
+
+def _narrowed(interval: tuple[int, int], comparison: str, first: int, last: int) -> tuple[int, int]:
     low, high = interval
     if comparison in {"Eq", "GtEq", "Gt"}:
-        low = max(low, value + (comparison == "Gt"))
+        low = max(low, first)
     if comparison in {"Eq", "LtEq", "Lt"}:
-        high = min(high, value - (comparison == "Lt"))
+        high = min(high, last)
     return low, high
 
 
@@ -232,13 +237,8 @@ def _with_time(interval: tuple[int, int] | None, comparison: str, value: object,
     # A column in nanoseconds has the nearest representable time if the record's is out of range.
     if unit == "ns" or first is None or last is None:
         return interval
-    low, high = interval or (_MIN + 1, _MAX - 1)
-    if comparison in {"Eq", "GtEq", "Gt"}:
-        low = max(low, first)
-    if comparison in {"Eq", "LtEq", "Lt"}:
-        # A column in seconds has the time rounded down to the second.
-        high = min(high, last + (999 if unit == "s" else 0))
-    return low, high
+    # A column in seconds has the time rounded down to the second.
+    return _narrowed(interval or (_MIN + 1, _MAX - 1), comparison, first, last + (999 if unit == "s" else 0))
 
 
 def _comparisons(condition: Any) -> Iterator[tuple[str, str, Any]]:  # noqa: ANN401 - JSON

@@ -275,7 +275,7 @@ def test_bad_arguments_of_records(spark: SparkSession) -> None:
     frame = spark.range(1).selectExpr("id", "id as offset", "cast('x' as binary) as data")
     bad: list[tuple[str, dict[str, Any], type[Exception], str]] = [
         ("id", {}, TypeError, "column 'id' is bigint: it must be binary"),
-        ("data", {"keep": ["no"]}, ValueError, "unknown column 'no' in keep: expected some of id, offset, data"),
+        ("data", {"keep": ["no"]}, ValueError, "keep: unknown column 'no': expected some of id, offset, data"),
         ("data", {"keep": "id"}, TypeError, "not the string 'id'"),
         ("data", {"keep": ["id", "id"]}, ValueError, "twice"),
         ("data", {"keep": True}, ValueError, "'offset' cannot be kept: a record has a column 'offset'"),

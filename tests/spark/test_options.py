@@ -98,7 +98,7 @@ def test_streams_have_options_of_their_own() -> None:
     ("options", "message"),
     [
         ({"bogus": "1"}, "unknown option 'bogus': expected path, "),
-        ({"columns": "offset,valeu"}, "columns: unknown column 'valeu': expected key, "),
+        ({"columns": "offset,valeu"}, "columns: unknown column 'valeu': expected some of key, "),
         ({"columns": "offset,offset"}, "column 'offset' is given twice"),
         ({"columns": ""}, "unknown column ''"),
         ({"topic": ""}, "topic must be the name of a topic"),

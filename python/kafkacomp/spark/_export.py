@@ -20,7 +20,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 - as everybody does
 from pyspark.sql.types import BooleanType, ByteType, IntegerType, LongType, ShortType, StringType
 
-from kafkacomp._arguments import one_of
+from kafkacomp._arguments import check_names, one_of
 from kafkacomp.arrow import scan
 from kafkacomp.spark._errors import briefly
 from kafkacomp.spark._export_commit import SaveMode, begin, check_target, commit, discard
@@ -206,11 +206,8 @@ def _checked_folders(partition_by: str | Sequence[str], columns: Sequence[str]) 
             is left for the files.
     """
     names = (partition_by,) if isinstance(partition_by, str) else tuple(partition_by)
+    check_names("partition_by", names, columns)
     for name in names:
-        if name not in columns:
-            raise ValueError(f"partition_by: unknown column {name!r}: expected some of {', '.join(columns)}")
-        if names.count(name) > 1:
-            raise ValueError(f"partition_by: column {name!r} is given twice")
         if not isinstance(TYPES.get(name), _FOLDER_TYPES):
             allowed = [each for each in columns if isinstance(TYPES.get(each), _FOLDER_TYPES)]
             message = f"partition_by: column {name!r} cannot become folders: expected some of {', '.join(allowed)}"

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody has it
 from pyspark.sql.types import ArrayType, BinaryType, StructField, StructType
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import checked_magic, checked_max_output_size, compression_type_of
+from kafkacomp._arguments import check_names, checked_magic, checked_max_output_size, compression_type_of
 from kafkacomp.arrow._cells import record_columns
 from kafkacomp.spark._schema import struct_of
 from kafkacomp.spark._udf import in_arrow, vectorized
@@ -258,20 +258,15 @@ def _kept(df: DataFrame, column: str, keep: Iterable[str] | bool, names: tuple[s
         kept = tuple(name for name in df.columns if name.lower() != column.lower()) if keep else ()
     else:
         kept = tuple(keep)
-    taken = {name.lower(): name for name in names}
     for name in kept:
         if not isinstance(name, str):
             raise TypeError(f"keep must be names, not a {type(name).__name__}")
-        if name not in df.columns:
-            raise ValueError(f"unknown column {name!r} in keep: expected some of {', '.join(df.columns)}")
-        if kept.count(name) > 1:
-            raise ValueError(f"column {name!r} is given twice in keep")
-        if name.lower() in taken:
-            taken_by = taken[name.lower()]
-            message = (
-                f"column {name!r} cannot be kept: a record has a column {taken_by!r}; rename it, or choose columns"
-            )
-            raise ValueError(message)
+    check_names("keep", kept, df.columns)
+    taken = {name.lower(): name for name in names}
+    for name in kept:
+        if other := taken.get(name.lower()):
+            advice = "rename it, or choose columns"
+            raise ValueError(f"column {name!r} cannot be kept: a record has a column {other!r}; {advice}")
     return kept
 
 

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
+from kafkacomp._arguments import check_names
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._log_format import LOG_FORMATS
 from kafkacomp.spark._bounds import (
@@ -201,11 +202,7 @@ def _columns(given: Mapping[str, str], mode: Mode, corrupt_column: str) -> tuple
         more = (("headers",) if headers else ()) + ((corrupt_column,) if mode == "PERMISSIVE" else ())
         return (*_KAFKA_COLUMNS, *more)
     names = tuple(name.strip() for name in given["columns"].split(","))
-    for name in names:
-        if name not in TYPES and name != corrupt_column:
-            raise ValueError(f"columns: unknown column {name!r}: expected {', '.join([*TYPES, corrupt_column])}")
-        if names.count(name) > 1:
-            raise ValueError(f"columns: column {name!r} is given twice")
+    check_names("columns", names, [*TYPES, corrupt_column])
     if "includeHeaders" in given and headers != ("headers" in names):
         raise ValueError("columns and includeHeaders disagree about the column headers: give columns only")
     return names

@@ -251,11 +251,8 @@ def check_losses(report: ScanReport, options: ReadOptions) -> None:
 
 def _with_corrupt_column(batch: pa.RecordBatch, at: int, options: ReadOptions) -> pa.RecordBatch:
     """Add the column for corrupt ranges to records, with nulls."""
-    arrays = batch.columns if len(options.columns) > 1 else []
-    fields = list(batch.schema) if len(options.columns) > 1 else []
-    arrays.insert(at, pa.nulls(batch.num_rows, pa.string()))
-    fields.insert(at, pa.field(options.corrupt_column, pa.string()))
-    return pa.record_batch(arrays, schema=pa.schema(fields))
+    rows = batch if len(options.columns) > 1 else batch.select([])
+    return rows.add_column(at, pa.field(options.corrupt_column, pa.string()), pa.nulls(batch.num_rows, pa.string()))
 
 
 def _corrupt_rows(reader: ScanReader, task: SegmentPartition, options: ReadOptions) -> Iterator[pa.RecordBatch]:
