@@ -136,10 +136,8 @@ def _compared(
 
 def _unread(rows: tuple[_Rows, _Rows], names: tuple[str, str]) -> tuple[None, str] | None:
     """A difference for bytes that cannot be read, which are not compared."""
-    for each, name in zip(rows, names, strict=True):
-        if each.unread_bytes:
-            return None, f"{each.unread_bytes:,} bytes in {name} cannot be read"
-    return None
+    unread = ((each.unread_bytes, name) for each, name in zip(rows, names, strict=True))
+    return next(((None, f"{size:,} bytes in {name} cannot be read") for size, name in unread if size), None)
 
 
 def _difference(first: pa.RecordBatch, second: pa.RecordBatch, names: tuple[str, str]) -> tuple[int, str]:

@@ -63,8 +63,7 @@ def without_credentials(arguments: Iterable[str]) -> list[str]:
     found: list[str] = []
     for argument in arguments:
         option, equals, value = argument.partition("=")
-        is_value = bool(found) and found[-1] == _STORAGE_OPTION
-        if is_value:
+        if found[-1:] == [_STORAGE_OPTION]:
             found.append(f"{option}=...")
         elif option == _STORAGE_OPTION and equals:
             found.append(f"{option}={value.partition('=')[0]}=...")

@@ -157,8 +157,7 @@ class Report:
 
 
 def _finding(found: Finding) -> dict[str, Any]:
-    fields = found._asdict()
-    return camel_case({name: fields[name] for name in fields if name not in {"is_error", "is_gap"}})
+    return json_fields(found, "file", "position", "message", "first_offset", "last_offset")
 
 
 def verify_files(files: Sequence[SourceFile], **options: Any) -> Report:  # noqa: ANN401 - handed on

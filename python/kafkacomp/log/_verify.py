@@ -267,9 +267,7 @@ def verified_partition(
             file = path if each.file == "log" else side_file(path, each.file)
             if each.first_offset is not None and each.last_offset is not None:
                 reported.setdefault(path, []).append((each.first_offset, each.last_offset))
-            findings.append(
-                Finding(file, each.position, each.is_error, each.message, each.first_offset, each.last_offset)
-            )
+            findings.append(each._replace(file=file, is_gap=False))
     logs = {each.name for each in segments}
     ordered = [each for each in segments if each.base_offset is not None]
     together = _kafkacomp.partition_offsets([each.offsets() for each in ordered], cleaned_to)

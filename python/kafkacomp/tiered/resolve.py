@@ -366,13 +366,12 @@ class _Reader:
 
     def _objects(self, wanted: _Wanted) -> tuple[str, str]:
         """The paths of the segment and its indexes: next to the manifest, unless its metadata has others."""
-        usual = tuple(self._folder.file(wanted.start, wanted.id, suffix) for suffix in ("log", "indexes"))
         custom = wanted.known.custom_metadata if wanted.known else None
-        if custom is None or (wanted.stored is not None and "log" in wanted.stored.files):
-            return usual[0], usual[1]
-        fields = CustomMetadata.parse(custom)
+        is_listed = wanted.stored is not None and "log" in wanted.stored.files
+        fields = CustomMetadata() if custom is None or is_listed else CustomMetadata.parse(custom)
         if fields.object_key is None:
-            return usual[0], usual[1]
+            path = self._folder.file(wanted.start, wanted.id, "")
+            return f"{path}log", f"{path}indexes"
         key = f"{fields.object_prefix or ''}{fields.object_key}"
         if "\0" in key or key.startswith(("/", "../")) or posixpath.normpath(key) != key:
             raise CorruptRecordError(f"segment {wanted.id}: invalid object key in its metadata: {key[:200]!r}")

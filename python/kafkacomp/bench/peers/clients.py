@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from kafkacomp import CompressionType
 from kafkacomp.bench.peers.base import NotComparableError, Peer
@@ -28,31 +28,34 @@ class _Client(Peer):
     """The common part of both clients, one of which began as a copy of the other."""
 
     #: The client's modules: codec functions, batch builder, reader of record sets.
-    codec: Any
-    default_records: Any
-    memory_records: Any
+    modules: ClassVar[tuple[str, str, str]]
     #: The levels at which its batch builder compresses.
     fixed_levels: ClassVar[dict[CompressionType, int]]
 
-    def compressor(self, codec: Codec) -> Bytes:
-        """Return the codec's function if it accepts the level."""
+    def __init__(self) -> None:
+        self.codec, self.default_records, self.memory_records = map(import_module, self.modules)
+
+    def function(self, codec: Codec, name: str) -> Any:  # noqa: ANN401 - the client's
+        """Return the codec's function ``encode`` or ``decode``."""
         if codec.type is CompressionType.NONE:
             raise NotComparableError("has no codec for none")
-        encode: Callable[..., bytes] = getattr(self.codec, f"{codec.type}_encode")
-        arguments = self.arguments(codec)
+        return getattr(self.codec, f"{codec.type}_{name}")
+
+    def compressor(self, codec: Codec) -> Bytes:
+        """Return the codec's function if it accepts the level."""
+        encode = self.function(codec, "encode")
+        gzip_level = {"compresslevel": 6 if codec.level == -1 else codec.level}
+        arguments = gzip_level if codec.type is _GZIP else self.arguments(codec)
         return lambda data: encode(data, **arguments)
 
-    def arguments(self, codec: Codec) -> dict[str, Any]:
-        """Return the arguments that pass the level to the codec's function."""
+    def arguments(self, codec: Codec) -> dict[str, int | None]:
+        """Return the arguments that pass the level to the functions of other codecs than gzip."""
         raise NotImplementedError
 
     def decompressor(self, codec: Codec, largest: int) -> Bytes:
         """Return the codec's function."""
         del largest
-        if codec.type is CompressionType.NONE:
-            raise NotComparableError("has no codec for none")
-        decode: Bytes = getattr(self.codec, f"{codec.type}_decode")
-        return decode
+        return cast("Bytes", self.function(codec, "decode"))
 
     def builder(self, codec: Codec) -> Callable[[Sequence[Row], int], bytes]:
         """Return its builder, which always begins at offset 0, as producers do."""
@@ -91,19 +94,16 @@ class AioKafka(_Client):
     """aiokafka: codecs of cramjam, records by its compiled module if the wheel has it."""
 
     name = "aiokafka"
+    modules = ("aiokafka.codec", "aiokafka.record.default_records", "aiokafka.record.memory_records")
     # Without LZ4: it always uses liblz4's high compressor, which no level of Kafka's corresponds to.
     fixed_levels: ClassVar = {_GZIP: _GZIP_LEVEL, _ZSTD: DEFAULT_LEVELS[_ZSTD]}
 
     def __init__(self) -> None:
         import_module("cramjam")  # aiokafka's codecs need it, though not at its import
-        self.codec = import_module("aiokafka.codec")
-        self.default_records = import_module("aiokafka.record.default_records")
-        self.memory_records = import_module("aiokafka.record.memory_records")
+        super().__init__()
 
-    def arguments(self, codec: Codec) -> dict[str, Any]:
+    def arguments(self, codec: Codec) -> dict[str, int | None]:
         """Return the level; that of LZ4 is liblz4's, which does not have Kafka's default, the fast compressor."""
-        if codec.type is _GZIP:
-            return {"compresslevel": 6 if codec.level == -1 else codec.level}
         if codec.type is _LZ4 and codec.level == DEFAULT_LEVELS[_LZ4]:
             raise NotComparableError("its LZ4 level 9 is the high compressor, Kafka's the fast one")
         return {} if codec.level is None else {"level": codec.level}
@@ -113,31 +113,17 @@ class KafkaPython(_Client):
     """kafka-python, written in Python; codecs of python-snappy, python-lz4 and zstandard."""
 
     name = "kafka-python"
+    modules = ("kafka.codec", "kafka.record.default_records", "kafka.record.memory_records")
     fixed_levels: ClassVar = {_GZIP: _GZIP_LEVEL, _LZ4: DEFAULT_LEVELS[_LZ4], _ZSTD: DEFAULT_LEVELS[_ZSTD]}
 
-    def __init__(self) -> None:
-        self.codec = import_module("kafka.codec")
-        self.default_records = import_module("kafka.record.default_records")
-        self.memory_records = import_module("kafka.record.memory_records")
-
-    def arguments(self, codec: Codec) -> dict[str, Any]:
-        """Return the level of gzip; the other codecs have none."""
-        if codec.type is _GZIP:
-            return {"compresslevel": 6 if codec.level == -1 else codec.level}
+    def arguments(self, codec: Codec) -> dict[str, int | None]:
+        """Return none: its codecs have no levels."""
         if codec.level != self.fixed_levels.get(codec.type):
             raise NotComparableError(f"has no levels of {codec.type}")
         return {}
 
-    def compressor(self, codec: Codec) -> Bytes:
+    def function(self, codec: Codec, name: str) -> Any:  # noqa: ANN401 - the client's
         """Return the codec's function if its library is installed."""
-        self._check(codec)
-        return super().compressor(codec)
-
-    def decompressor(self, codec: Codec, largest: int) -> Bytes:
-        """Return the codec's function if its library is installed."""
-        self._check(codec)
-        return super().decompressor(codec, largest)
-
-    def _check(self, codec: Codec) -> None:
         if codec.type is not CompressionType.NONE and not getattr(self.codec, f"has_{codec.type}")():
             raise NotComparableError(f"its library for {codec.type} is not installed")
+        return super().function(codec, name)
