@@ -90,3 +90,15 @@ def time_text(milliseconds: int | None, *, to_the_second: bool = False) -> str:
     seconds, rest = divmod(milliseconds, 1000)
     time = dt.datetime.fromtimestamp(seconds, dt.UTC).strftime("%Y-%m-%dT%H:%M:%S")
     return f"{time}.{rest:03}Z" if rest and not to_the_second else f"{time}Z"
+
+
+def duration_text(seconds: float) -> str:
+    """Format a duration in the largest unit of which it has at least two.
+
+    >>> duration_text(7200), duration_text(90), duration_text(0.005)
+    ('2.0 hours', '90.0 s', '5 ms')
+    """
+    for unit, size in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.1f} {unit}"
+    return f"{seconds:,.1f} s" if seconds >= 1 else f"{seconds * 1000:,.0f} ms"

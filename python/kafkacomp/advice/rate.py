@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kafkacomp._text import time_text
+from kafkacomp._text import duration_text, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -122,21 +122,22 @@ def rate_of(size: int, windows: Iterable[Stamps], files: FileTimes) -> Rate:
     first, last = _quantile(weighed, known * _TAIL), _quantile(weighed, known * (1 - _TAIL))
     seconds = (last - first) / 1000 / _BETWEEN
     began, ended = (time_text(time, to_the_second=True) for time in (first, last))
+    lasted = duration_text(seconds)
     span = f"the middle 90% of the sample's bytes have timestamps from {began} to {ended}"
     if seconds < HOUR:
-        return unknown_rate(f"{span}, which is {_length(seconds)}: less than an hour", first, last, seconds)
+        return unknown_rate(f"{span}, which is {lasted}: less than an hour", first, last, seconds)
     if not _rises(windows, latest, last - first):
         return unknown_rate(
             f"{span}, but they do not rise along the log, so they are not times of sending", first, last, seconds
         )
     by_files = files.seconds()
     if by_files is not None and not 1 / _DISAGREE <= seconds / by_files <= _DISAGREE:
-        took = f"by the modification times of the segment files it took {_length(by_files)}"
-        why = f"{span} ({_length(seconds)}), but {took}"
+        took = f"by the modification times of the segment files it took {duration_text(by_files)}"
+        why = f"{span} ({lasted}), but {took}"
         return unknown_rate(why, first, last, seconds)
     checked = "; the modification times of the segment files agree" if by_files is not None else ""
     rate = size / seconds
-    return Rate(rate, "timestamps", f"{rate:,.0f} bytes/s: {span} ({_length(seconds)}){checked}", first, last, seconds)
+    return Rate(rate, "timestamps", f"{rate:,.0f} bytes/s: {span} ({lasted}){checked}", first, last, seconds)
 
 
 def unknown_rate(why: str, first: int | None = None, last: int | None = None, seconds: float | None = None) -> Rate:
@@ -180,10 +181,3 @@ def _rises(windows: Sequence[Stamps], latest: float, span: int) -> bool:
 
 def _parts(times: Sequence[int], size: int) -> list[Sequence[int]]:
     return [times[at : at + size] for at in range(0, len(times), size)]
-
-
-def _length(seconds: float) -> str:
-    for unit, size in (("days", 86400.0), ("hours", HOUR), ("minutes", 60.0)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:,.1f} {unit}"
-    return f"{seconds:,.1f} s" if seconds >= 1 else f"{seconds * 1000:,.0f} ms"

@@ -17,6 +17,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from kafkacomp._text import duration_text
 from kafkacomp._types import CompressionType
 from kafkacomp.advice.configuration import DEFAULT_BATCH_SIZE, LONGEST_LINGER_MS, Lines, batching, lines_for
 from kafkacomp.advice.cost import amounts, bill
@@ -317,13 +318,6 @@ def money_of(amount: float) -> str:
     return f"{amount:,.2f}" if abs(amount) >= 1 or not amount else f"{amount:.3g}"
 
 
-def _duration(milliseconds: float) -> str:
-    for unit, size in (("days", 86_400_000), ("hours", 3_600_000), ("minutes", 60_000), ("s", 1000)):
-        if milliseconds >= 2 * size:
-            return f"{milliseconds / size:,.0f} {unit}"
-    return f"{milliseconds:,.0f} ms"
-
-
 def _between(spread: Spread) -> str:
     return f"{spread.low:.0%} to {spread.high:.0%}"
 
@@ -344,7 +338,9 @@ def _unfilled(options: Options, saving: float) -> list[str]:
     if fill is None:
         rate = options.about.rate.why
         return [f"{would}but it is unknown whether they fill: {rate}; --assume-rate gives a rate"]
-    return [f"{would}but at the topic's rate a batch takes {_duration(fill)} to fill, so this is not counted"]
+    return [
+        f"{would}but at the topic's rate a batch takes {duration_text(fill / 1000)} to fill, so this is not counted"
+    ]
 
 
 def _leave(topic: TopicFigures, options: Options, reason: str) -> Advice:
@@ -414,10 +410,8 @@ def _raise(topic: TopicFigures, options: Options, now: Cell | None, larger: Cell
     advice.lines = lines_for(topic.format, larger, options.about, fill)
     advice.reasons += _figures(options, larger)
     if fill is not None:
-        advice.reasons.append(
-            f"at the topic's rate, a batch of one partition takes {_duration(fill)} to fill, if one producer sends all "
-            "of it"
-        )
+        filled = f"a batch of one partition takes {duration_text(fill / 1000)} to fill"
+        advice.reasons.append(f"at the topic's rate, {filled}, if one producer sends all of it")
     return advice
 
 
