@@ -36,13 +36,13 @@ def _naming(path: str, doing: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.filename is not None or path in str(error):
+        if error.filename is not None or (path and path in str(error)):
             raise
-        raise _named(error, path, doing) from error
+        raise _named(error, path or "/", doing) from error
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in _LIBRARIES:
             raise
-        raise _named(error, path, doing) from error
+        raise _named(error, path or "/", doing) from error
 
 
 def _named(error: Exception, path: str, doing: str) -> OSError:

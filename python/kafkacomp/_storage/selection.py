@@ -11,7 +11,7 @@ from kafkacomp._arguments import PARTITIONS, integer
 if TYPE_CHECKING:
     from kafkacomp._storage.partition import Partition
 
-#: The most topics that an error lists.
+#: The most topics or partitions that an error lists.
 _SHOWN = 20
 
 
@@ -32,17 +32,21 @@ def select(found: list[Partition], topics: Iterable[str] | None, partitions: Ite
         names = sorted({each.topic for each in found if each.topic is not None})
         for glob in globs:
             if not fnmatch.filter(names, glob):
-                shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
-                raise ValueError(f"topics: no topic matches {glob!r}: expected one of {shown or 'no topics'}")
+                shown = _listed(names) or "no topics"
+                raise ValueError(f"topics: no topic matches {glob!r}: expected one of {shown}")
         found = [each for each in found if any(fnmatch.fnmatchcase(each.topic or "", glob) for glob in globs)]
     if partitions is not None:
         numbers = [integer("partitions", each, PARTITIONS) for each in _collection("partitions", partitions)]
         known = sorted({each.partition for each in found if each.partition is not None})
         for number in numbers:
             if number not in known:
-                raise ValueError(f"partitions: no topic has a partition {number}: expected one of {known}")
+                raise ValueError(f"partitions: no topic has a partition {number}: expected one of [{_listed(known)}]")
         found = [each for each in found if each.partition in numbers]
     return found
+
+
+def _listed(known: list[Any]) -> str:
+    return ", ".join(map(str, known[:_SHOWN])) + (", ..." if len(known) > _SHOWN else "")
 
 
 def _collection(name: str, values: object) -> list[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -208,7 +207,7 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
         return f"LogDir({self._path!r}, {count_text(len(self.topics), 'topic')}, {count_text(len(self), 'partition')})"
 
     def __reduce__(self) -> tuple[partial[LogDir], tuple[str]]:
-        return partial(LogDir, **asdict(self._options)), (self._path,)
+        return partial(LogDir, **vars(self._options)), (self._path,)
 
 
 class LogPartition:
