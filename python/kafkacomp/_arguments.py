@@ -28,8 +28,8 @@ _SIZE = re.compile(r"([0-9]{1,19})\s*([kmgt]?)b?", re.IGNORECASE)
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
 
-def integer(name: str, value: object, limits: tuple[int, int]) -> int:
-    """Check an integer.
+def integer(name: str, value: object, limits: tuple[int, int] | None) -> int:
+    """Check an integer; ``None`` is no limits.
 
     Raises:
         TypeError: it is not an int; a bool is not one.
@@ -41,7 +41,7 @@ def integer(name: str, value: object, limits: tuple[int, int]) -> int:
         number = operator.index(value)  # type: ignore[arg-type] # that is what is checked
     except TypeError:
         raise TypeError(f"{name} must be an int, not {type(value).__name__}") from None
-    if not limits[0] <= number <= limits[1]:
+    if limits is not None and not limits[0] <= number <= limits[1]:
         raise ValueError(f"{name} must be {limits[0]} to {limits[1]}, not {number}")
     return number
 
@@ -75,9 +75,9 @@ def byte_count(name: str, data: object) -> int:
         raise TypeError(f"{name} must be a path or bytes-like, not {type(data).__name__}") from None
 
 
-def level_of(compression_level: int | None) -> int | None:
+def level_of(compression_level: int | None, limits: tuple[int, int] | None = None) -> int | None:
     """Check that a level is an integer; the core knows the levels of each compression type."""
-    return None if compression_level is None else integer("compression_level", compression_level, INT32)
+    return None if compression_level is None else integer("compression_level", compression_level, limits)
 
 
 def one_of(name: str, value: object, allowed: Collection[str]) -> None:

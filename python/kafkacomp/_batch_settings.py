@@ -57,7 +57,7 @@ class BatchSettings:
 
     def __post_init__(self) -> None:
         """Check the fields, and convert them to the types of the core."""
-        checked: dict[str, int | None] = {"level": level_of(self.level)}
+        checked: dict[str, int | None] = {"level": level_of(self.level, INT32)}
         checked |= {name: integer(name, getattr(self, name), limits) for name, limits in _RANGES.items()}
         timestamp_type = TimestampType(self.timestamp_type)
         if self.log_append_time != NO_TIMESTAMP and timestamp_type != TimestampType.LOG_APPEND_TIME:

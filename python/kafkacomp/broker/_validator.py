@@ -190,7 +190,7 @@ class ValidatorConfig:
         integer("timestamp_before_max_ms", self.timestamp_before_max_ms, (0, MAX_LONG))
         integer("timestamp_after_max_ms", self.timestamp_after_max_ms, (0, MAX_LONG))
         integer("partition_leader_epoch", self.partition_leader_epoch, (-MAX_INT - 1, MAX_INT))
-        level_of(self.compression_level)
+        level_of(self.compression_level, (-MAX_INT - 1, MAX_INT))
         integer(
             "max_decompressed_message_bytes", self.max_decompressed_message_bytes, (1, MAX_DECOMPRESSED_MESSAGE_BYTES)
         )
