@@ -164,7 +164,7 @@ def test_prices_by_path_and_both_forms_of_a_report(tmp_path: Path) -> None:
     prices = tmp_path / "prices.toml"
     prices.write_text(PRICES + "consumer = 3\n")
     report = kc.advise(written(tmp_path / "logs", even(10, 2000)), QUICK, prices=str(prices))
-    assert any("traffic.consumer is not known" in problem for problem in report.problems)
+    assert any("traffic.consumer is an unknown key" in problem for problem in report.problems)
     assert json.loads(json.dumps(report.to_dict()))["prices"]["vcpu_hour"] == 0.04
     assert "USD a month" in report.to_html()
     with pytest.raises(FileNotFoundError):

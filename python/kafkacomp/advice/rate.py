@@ -85,7 +85,8 @@ class Rate:
         bytes_per_second: Bytes per second that producers send, compressed as today; ``None`` if the rate is unknown.
         source: ``timestamps``, ``assumed`` or ``price file``; ``unknown`` without a rate.
         why: One sentence: how the rate was determined, or why it is unknown.
-        first_timestamp: The first of the timestamps, in milliseconds, between which the middle 90% of the bytes were sent.
+        first_timestamp: The first of the timestamps, in milliseconds, between which the middle 90% of the bytes were
+            sent.
         last_timestamp: The last of these timestamps.
         seconds: The time in which all bytes were sent, in seconds.
     """
