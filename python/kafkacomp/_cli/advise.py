@@ -71,15 +71,12 @@ def _example(context: click.Context, _: click.Parameter, value: bool) -> None:
     "--seed", type=int, default=0, show_default=True, help="Seed of the sample; the same seed draws the same sample."
 )
 @click.option("--time-budget", type=click.FloatRange(0, min_open=True), default=DEFAULT_TIME_BUDGET, show_default=True,
-              help="Processor seconds for measuring other batch sizes than today's, for all topics together."
-              )  # fmt: skip
+              help="Processor seconds for measuring other batch sizes, for all topics together.")  # fmt: skip
 @click.option("--assume-rate", callback=parsed(parse_size), metavar="BYTES/S",
-              help="Bytes per second that producers send to each topic whose timestamps do not show the rate, such as "
-                   "500k.")  # fmt: skip
+              help="Bytes per second of each topic whose timestamps do not show the rate, such as 500k.")  # fmt: skip
 @click.option("--internal-topics", is_flag=True, help="Include Kafka's internal topics.")
 @click.option("--prices", type=click.Path(path_type=Path, exists=True, dir_okay=False),
-              help="TOML file with prices and traffic, to compute costs; --example-prices prints an example."
-              )  # fmt: skip
+              help="TOML file with prices and traffic, for costs; --example-prices prints one.")  # fmt: skip
 @click.option("--example-prices", is_flag=True, is_eager=True, expose_value=False, callback=_example,
               help="Print an example of a price file, and exit.")  # fmt: skip
 @click.option(
@@ -90,8 +87,7 @@ def _example(context: click.Context, _: click.Parameter, value: bool) -> None:
 @click.option("--consumers", type=click.FloatRange(0),
               help="Consumers of each record, for all topics; overrides the price file.  [default: 1]")  # fmt: skip
 @click.option("--max-latency-ms", type=click.FloatRange(0, min_open=True),
-              help="The most milliseconds that a larger batch may add, including the time to fill it; default: no "
-                   "limit.")  # fmt: skip
+              help="The most milliseconds that a larger batch may add, including the time to fill it.")  # fmt: skip
 @click.option("--compression-type", type=click.Choice([kind.value for kind in broker.BrokerCompressionType]),
               default="producer", show_default=True, help="Current compression.type of the topics.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), help="Measuring threads; default: one per core.")

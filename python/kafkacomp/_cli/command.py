@@ -180,11 +180,7 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
 
 @cli.command()
 @_PATHS
-@click.option(
-    "--threads",
-    type=click.IntRange(1, 1024),
-    help="The most segments that are checked at the same time; default: one per core.",
-)
+@click.option("--threads", type=click.IntRange(1, 1024), help="Segments to check at a time; default: one per core.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @LOG_FORMAT
 @tiered_options
@@ -283,8 +279,7 @@ def _show(report: Report) -> None:
 )
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @click.option("--partition-by", callback=parsed(keys_of), metavar="NAMES",
-              help=f"Write a new folder in Hive's layout, divided by some of {', '.join(KEYS)}, separated by commas."
-              )  # fmt: skip
+              help=f"Write a new folder in Hive's layout, divided by some of {', '.join(KEYS)}.")  # fmt: skip
 @click.option("--parquet-compression", "compression", type=click.Choice(("none", "snappy", "gzip", "lz4", "zstd")),
               default="zstd", show_default=True,
               help="Compression of Parquet and Arrow files; for Arrow files none, lz4 or zstd.")  # fmt: skip
@@ -312,14 +307,10 @@ def _show(report: Report) -> None:
                    "watermark on.")  # fmt: skip
 @click.option("--include-control", is_flag=True, help="Also write control records.")
 @click.option(
-    "--batch-rows",
-    type=click.IntRange(1),
-    default=65536,
-    show_default=True,
-    help="The most rows that are decoded at a time.",
+    "--batch-rows", type=click.IntRange(1), default=65536, show_default=True, help="The most rows decoded at a time."
 )
 @click.option("--arrow-batch-bytes", type=Size(1), default="8m", show_default=True,
-              help="The most bytes of column data that are decoded at a time.")  # fmt: skip
+              help="The most bytes of column data decoded at a time.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), help="Decoding threads; default: one per core.")
 @click.option("--timestamp-unit", type=click.Choice(("s", "ms", "us", "ns", "int64")), default="ms", show_default=True,
               help="Unit of timestamps; int64 writes milliseconds since the epoch as integers.")  # fmt: skip

@@ -44,8 +44,7 @@ bound_options = together(
 #: The options that choose records by their content.
 row_options = together(
     click.option("--key", help="Select records with this key, in UTF-8."),
-    click.option("--key-regex", metavar="REGEX",
-                 help="Select records with a match of this regular expression (RE2) in the key."),
+    click.option("--key-regex", metavar="REGEX", help="Select records whose key contains a match of this RE2 regex."),
     click.option("--value-contains", metavar="TEXT", help="Select records whose value contains this text."),
     click.option("--header", multiple=True, metavar="NAME=VALUE",
                  help="Select records with this header. Can be repeated; a record must then have all of them."),

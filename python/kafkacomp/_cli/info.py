@@ -42,18 +42,10 @@ _ORDERS = ("bytes", "records", "name")
 @click.option("--by", type=click.Choice(("topic", "partition")), default="topic", show_default=True,
               help="Show a row for each topic or for each partition.")  # fmt: skip
 @partition_options
-@click.option(
-    "--deep",
-    is_flag=True,
-    help="Verify every batch and count the records that can be read, instead of reading headers only.",
-)
+@click.option("--deep", is_flag=True, help="Verify every batch and count its records, instead of reading headers only.")
 @click.option("--sort", type=click.Choice(_ORDERS), default="name", show_default=True,
               help="Sort order of topics and partitions.")  # fmt: skip
-@click.option(
-    "--threads",
-    type=click.IntRange(1, 1024),
-    help="The most partitions that are summarized at the same time; default: one per core.",
-)
+@click.option("--threads", type=click.IntRange(1, 1024), help="Partitions to read at a time; default: one per core.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @LOG_FORMAT
 @tiered_options

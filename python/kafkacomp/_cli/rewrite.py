@@ -59,12 +59,8 @@ def recompress(source: str, target: str, as_json: bool, **options: Any) -> int: 
 @click.command()
 @_SOURCE
 @_TARGET
-@click.option(
-    "--to-magic",
-    type=click.IntRange(0, 2),
-    required=True,
-    help="The message format to write: 0 (Kafka 0.8 and 0.9), 1 (0.10) or 2 (0.11 and later).",
-)
+@click.option("--to-magic", type=click.IntRange(0, 2), required=True,
+              help="The message format to write: 0 (Kafka 0.8 and 0.9), 1 (0.10) or 2 (0.11 and later).")  # fmt: skip
 @click.option("--upgrade/--no-upgrade", default=True, show_default=True,
               help="Also convert batches of older formats to --to-magic; otherwise they are copied.")  # fmt: skip
 @click.option("--batch-bytes", type=Size(1, 2**31 - 1), default="16k", show_default=True,
@@ -76,8 +72,7 @@ def recompress(source: str, target: str, as_json: bool, **options: Any) -> int: 
     help="For logs of Kafka 0.7: the offset of the first message of each partition; default: 0.",
 )
 @click.option("--offset-map", type=click.Path(path_type=Path),
-              help="For logs of Kafka 0.7: a .parquet or .csv file to write, which maps positions to new offsets."
-              )  # fmt: skip
+              help="For logs of 0.7: a .parquet or .csv file to write, which maps positions to offsets.")  # fmt: skip
 @_SEGMENT_BYTES
 @ENCRYPTION_KEYS
 @STORAGE_OPTIONS

@@ -138,12 +138,8 @@ def _batches(stored: bytes) -> list[dict[str, Any]]:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option(
-    "--profile",
-    default="4.x",
-    show_default=True,
-    help=f"Version of the broker: {', '.join(broker.BrokerProfile.NAMES)}; 4.x means 4.4.",
-)
+@click.option("--profile", default="4.x", show_default=True,
+              help=f"Version of the broker: {', '.join(broker.BrokerProfile.NAMES)}; 4.x means 4.4.")  # fmt: skip
 @click.option("--compression-type", type=click.Choice([kind.value for kind in broker.BrokerCompressionType]),
               default="producer", show_default=True, help="compression.type of the topic.")  # fmt: skip
 @click.option("--cleanup-policy", type=click.Choice(("delete", "compact", "compact,delete")), default="delete",
