@@ -91,8 +91,14 @@ def test_columns_of_a_batch(magic: int, compression_type: str) -> None:
         assert columns.timestamps == [each.timestamp for each in found]
         assert columns.keys == [each.key for each in found]
         assert columns.values == [each.value for each in found]
-        table = pa.table(kc.scan(bytes(batch), columns=["offset", "key", "value"]))
+        table = pa.table(
+            kc.scan(bytes(batch), columns=["offset", "timestamp", "key", "value"], binary_type="binary_view")
+        )
         assert table.column("value").to_pylist() == columns.values
+        rows = batch.to_arrow()
+        rows.validate(full=True)
+        assert pa.Table.from_batches([rows]) == table
+        assert rows == batch.to_arrow(), "the first one is kept while its batch is read again"
 
 
 def test_columns_while_another_batch_is_read() -> None:
@@ -126,9 +132,29 @@ def test_columns_of_a_corrupt_batch() -> None:
     (batch,) = record.read_batches(data, verify_crc=False)
     with pytest.raises(kc.KafkaCompError) as iterated:
         list(batch)
-    with pytest.raises(type(iterated.value)) as found:
-        batch.columns()
-    assert str(found.value) == str(iterated.value)
+    for bulk in (batch.columns, batch.to_arrow):
+        with pytest.raises(type(iterated.value)) as found:
+            bulk()
+        assert str(found.value) == str(iterated.value)
+
+
+def test_arrow_of_a_batch_that_is_freed() -> None:
+    """Its arrays own what they refer to, and one small array does not keep the buffers of others."""
+    kept = []
+    for seed in range(40):
+        (batch,) = record.read_batches(batch_of(compression_type=("none", "lz4")[seed % 2], count=100 + seed))
+        kept.append((batch.to_arrow(), batch.columns()))
+        del batch
+    for rows, columns in kept:
+        assert rows.column("value").to_pylist() == columns.values
+        assert rows.column("key").to_pylist() == columns.keys
+
+
+def test_arrow_of_a_batch_above_the_limit() -> None:
+    data = batch_of(compression_type="zstd", count=1000)
+    (batch,) = record.read_batches(data, max_output_size=100)
+    with pytest.raises(kc.OutputLimitError):
+        batch.to_arrow()
 
 
 def test_headers_may_be_a_mapping() -> None:

@@ -615,8 +615,16 @@ class RecordBatch:
         """Decompress the batch and return offsets, timestamps, keys and values of all records as lists.
 
         For records of up to a few hundred bytes this is two to four times as fast as iterating; for larger records,
-        both spend most of their time on decompression and copying. For Arrow arrays of many batches, use
+        both spend most of their time on decompression and copying: see ``to_arrow``. For many batches, use
         ``kafkacomp.scan``. Raises the same errors as iterating.
+        """
+
+    def to_arrow(self) -> pa.RecordBatch:
+        """Decompress the batch and return all records as a ``pyarrow.RecordBatch``.
+
+        Its columns are offset (int64), timestamp (milliseconds, UTC), key and value (``binary_view``). Keys and values
+        are not copied out of the decompressed bytes, so this is at least twice as fast as iterating, also for large
+        records. Raises the same errors as iterating, and an error that names the extra if pyarrow is not installed.
         """
 
     def ensure_valid(self) -> None:

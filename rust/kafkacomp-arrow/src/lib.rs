@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod batch_fields;
+pub mod batch_records;
 mod batch_runs;
 mod binary_column;
 mod binary_type;

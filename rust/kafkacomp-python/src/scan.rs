@@ -202,7 +202,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// If pyarrow cannot be imported, the error that names the extra to install.
-fn extra(py: Python<'_>, error: PyErr) -> PyErr {
+pub fn extra(py: Python<'_>, error: PyErr) -> PyErr {
     if !error.is_instance_of::<PyModuleNotFoundError>(py) {
         return error;
     }
