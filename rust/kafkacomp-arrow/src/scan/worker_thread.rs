@@ -14,7 +14,7 @@ use crate::report::ScanError;
 use crate::rows::BatchSink;
 
 /// Sends batches to the consumer, and waits until it has taken the one before.
-pub(super) struct Channel<'c>(&'c SyncSender<Item>);
+struct Channel<'c>(&'c SyncSender<Item>);
 
 impl BatchSink for Channel<'_> {
     fn take(&mut self, batch: ArrowRecordBatch) -> bool {
@@ -27,7 +27,7 @@ impl BatchSink for Channel<'_> {
 }
 
 /// Counts a worker as ended, even if it panics.
-pub(super) struct Leaving<'s>(&'s Shared);
+struct Leaving<'s>(&'s Shared);
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
@@ -57,7 +57,7 @@ pub(super) fn work(shared: &Shared, begun: Option<(Decoder, SyncSender<Item>)>) 
     }
 }
 
-pub(super) fn run(shared: &Shared, begun: Option<(Decoder, SyncSender<Item>)>) {
+fn run(shared: &Shared, begun: Option<(Decoder, SyncSender<Item>)>) {
     let (mut decoder, mut channel) =
         begun.map_or_else(|| (shared.decoder(), None), |(decoder, channel)| (decoder, Some(channel)));
     let mut has_chunk = channel.is_some();
@@ -85,7 +85,7 @@ pub(super) fn run(shared: &Shared, begun: Option<(Decoder, SyncSender<Item>)>) {
 }
 
 /// Takes the next chunk and, if there is no channel yet, a place in the queue, atomically.
-pub(super) fn claim(shared: &Shared, decoder: &mut Decoder, channel: &mut Option<SyncSender<Item>>) -> bool {
+fn claim(shared: &Shared, decoder: &mut Decoder, channel: &mut Option<SyncSender<Item>>) -> bool {
     let needs_place = channel.is_none();
     if needs_place {
         let mut queue = lock(&shared.queue);
