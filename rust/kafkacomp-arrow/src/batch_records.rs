@@ -3,7 +3,7 @@
 use arrow_array::RecordBatch as ArrowRecordBatch;
 use arrow_schema::TimeUnit;
 use kafkacomp_core::memory;
-use kafkacomp_core::record::{Error, Record, RecordBatch, RecordBlock, RecordReader, Records};
+use kafkacomp_core::record::{Error, RecordBatch, RecordBlock, RecordReader};
 
 use crate::batch_runs::Place;
 use crate::binary_type::BinaryType;
@@ -49,34 +49,16 @@ pub fn batch_records(
         let next = pool.take_filled(length).map_err(out_of_memory)?;
         (reader.replace_storage(next), length)
     };
-    // The views are all of the buffer that is worth keeping, so it counts as no larger than they are.
+    // The buffer is kept even if the views need little of it: no other batch shares it.
     builder.set_buffer(Origin::Decompressed, SharedBytes { pinned: 0, bytes: pool.lend(content) });
     let bytes = builder.decompressed();
     let content = bytes.get(..length).unwrap_or(&[]);
     builder.begin_values(Origin::Decompressed, content, 0);
-    match paused.resume(content) {
-        Records::V2(mut records) => {
-            builder.push_blocks(&mut records, &mut RecordBlock::default(), usize::MAX, usize::MAX);
-            push_all(&mut builder, |record| records.advance(record))?;
-        }
-        Records::V0V1(mut records) => push_all(&mut builder, |record| records.advance(record))?,
-    }
+    builder.push_records(paused.resume(content), &mut RecordBlock::default(), usize::MAX)?;
     if let Some(error) = builder.out_of_memory() {
         return Err(Error::out_of_memory(error, batch.position()).into());
     }
     builder.end_batch(batch, &Place { topic: None, partition: None, segment: "".into() });
     builder.end_values();
     Ok(builder.finish()?)
-}
-
-fn push_all<'a>(
-    builder: &mut ColumnBuilder,
-    mut advance: impl FnMut(&mut Record<'a>) -> Result<bool, Error>,
-) -> Result<(), Error> {
-    let mut record = Record::EMPTY;
-    while advance(&mut record)? {
-        let size = builder.bytes_of(&record);
-        builder.push(&record, size);
-    }
-    Ok(())
 }

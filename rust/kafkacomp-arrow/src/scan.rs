@@ -326,6 +326,7 @@ impl Scan {
             if let Err(error) = self.spawn(None) {
                 // One thread is enough to finish the scan.
                 if index == 0 && self.own.is_none() {
+                    lock(&self.shared.queue).running = 0;
                     *lock(&self.shared.planner) = None;
                     return Err(error);
                 }

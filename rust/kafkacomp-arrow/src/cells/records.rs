@@ -8,7 +8,7 @@ use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, TimeUnit};
 use kafkacomp_core::compress::CodecFault;
 use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
-use kafkacomp_core::record::{Batches, Error, Record, RecordBatch, RecordBlock, RecordReader, Records, Tail};
+use kafkacomp_core::record::{Batches, Error, RecordBatch, RecordBlock, RecordReader, Tail};
 use kafkacomp_core::{Category, memory};
 
 use super::codec::{at, binary};
@@ -150,12 +150,8 @@ impl Parser<'_> {
 
     fn batch(&mut self, batch: &RecordBatch<'_>) -> Result<(), RecordsError> {
         let builder = &mut self.builder;
-        match self.reader.records(batch)? {
-            Records::V2(mut records) => {
-                builder.push_blocks(&mut records, &mut self.block, usize::MAX, MAX_RECORD_BYTES);
-                push_all(builder, |record| records.advance(record))?;
-            }
-            Records::V0V1(mut records) => push_all(builder, |record| records.advance(record))?,
+        if !builder.push_records(self.reader.records(batch)?, &mut self.block, MAX_RECORD_BYTES)? {
+            return Err(RecordsError::Full);
         }
         if let Some(error) = builder.out_of_memory() {
             return Err(RecordsError::Content(Error::out_of_memory(error, batch.position())));
@@ -173,19 +169,4 @@ impl Parser<'_> {
         }
         error
     }
-}
-
-fn push_all<'a>(
-    builder: &mut ColumnBuilder,
-    mut advance: impl FnMut(&mut Record<'a>) -> Result<bool, Error>,
-) -> Result<(), RecordsError> {
-    let mut record = Record::EMPTY;
-    while advance(&mut record)? {
-        let size = builder.bytes_of(&record);
-        if builder.bytes().saturating_add(size) > MAX_RECORD_BYTES {
-            return Err(RecordsError::Full);
-        }
-        builder.push(&record, size);
-    }
-    Ok(())
 }

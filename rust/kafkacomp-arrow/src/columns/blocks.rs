@@ -2,7 +2,7 @@
 
 use kafkacomp_core::memory::{self, OutOfMemory};
 use kafkacomp_core::record::v2::V2Records;
-use kafkacomp_core::record::{RecordBlock, SingleRecords, Spans, TimestampType};
+use kafkacomp_core::record::{Error, Record, RecordBlock, Records, SingleRecords, Spans, TimestampType};
 
 use super::ColumnBuilder;
 use crate::batch_runs::Place;
@@ -145,5 +145,41 @@ impl ColumnBuilder {
             }
             self.push_block(records, block, bytes);
         }
+    }
+
+    /// Appends all records of a batch; `false` at the first one with which the columns would take more than `most_bytes`. `block`
+    /// is scratch memory.
+    ///
+    /// # Errors
+    /// Those of the records.
+    pub fn push_records(
+        &mut self,
+        records: Records<'_>,
+        block: &mut RecordBlock,
+        most_bytes: usize,
+    ) -> Result<bool, Error> {
+        match records {
+            Records::V2(mut records) => {
+                self.push_blocks(&mut records, block, usize::MAX, most_bytes);
+                self.push_each(most_bytes, |record| records.advance(record))
+            }
+            Records::V0V1(mut records) => self.push_each(most_bytes, |record| records.advance(record)),
+        }
+    }
+
+    fn push_each<'a>(
+        &mut self,
+        most_bytes: usize,
+        mut advance: impl FnMut(&mut Record<'a>) -> Result<bool, Error>,
+    ) -> Result<bool, Error> {
+        let mut record = Record::EMPTY;
+        while advance(&mut record)? {
+            let size = self.bytes_of(&record);
+            if self.bytes.saturating_add(size) > most_bytes {
+                return Ok(false);
+            }
+            self.push(&record, size);
+        }
+        Ok(true)
     }
 }
