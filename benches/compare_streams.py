@@ -5,16 +5,24 @@ write with the same settings: gzip 6, zstd 3, LZ4's fast compressor with 64 KB i
 level: its `size`, the bytes written by ours, says how much it gives away. All must read the same bytes, and what each
 writes must be read back. A ratio is the peer's median time by ours, round by round: above 1 ours is faster.
 
+`limit` is a loop in Rust over the library of the same codec (zlib-rs, snap, liblz4, libzstd), with the same pieces and
+with the copies that no file object can leave out (`examples/stream_pass.rs`). Its ratio is the share of its speed that
+ours reaches.
+
 Run: python benches/compare_streams.py [--megabytes 8] [--rounds 7]
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gzip
 import io
 import statistics
+import subprocess
+import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import flights
@@ -24,14 +32,18 @@ import snappy
 import zstandard
 from compare_java import machine
 from isal import igzip
+from java_baseline import Program
 from reports import save
 
 import kafkacomp as kc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+ROOT = Path(__file__).resolve().parents[1]
 PIECE = 64 << 10
+LIMIT = "limit"
+PROGRAM = ROOT / "target" / "release" / "examples" / "stream_pass"
 
 
 class SnappyFile:
@@ -92,11 +104,14 @@ def write(opened: Callable[[io.BytesIO, str], Any], data: bytes) -> bytes:
 
 def read(opened: Callable[[io.BytesIO, str], Any], packed: bytes) -> bytes:
     """The data again, read in pieces."""
+    return b"".join(pieces(opened, packed))
+
+
+def pieces(opened: Callable[[io.BytesIO, str], Any], packed: bytes) -> Iterator[bytes]:
+    """The data in pieces, as the file gives them."""
     file = opened(io.BytesIO(packed), "rb")
-    pieces = []
     while piece := file.read(PIECE):
-        pieces.append(piece)
-    return b"".join(pieces)
+        yield piece
 
 
 def compare(codec: str, data: bytes, rounds: int) -> list[dict[str, Any]]:
@@ -110,24 +125,45 @@ def compare(codec: str, data: bytes, rounds: int) -> list[dict[str, Any]]:
         if read(opened, packed[name]) != data:
             raise RuntimeError(f"{name}: does not read what kafkacomp has written")
     seconds: dict[tuple[str, str], list[float]] = {}
-    for _ in range(rounds):
-        for name, opened in sides.items():
-            start = time.perf_counter()
-            read(opened, packed[name])
-            between = time.perf_counter()
-            write(opened, data)
-            seconds.setdefault((name, "read"), []).append(between - start)
-            seconds.setdefault((name, "write"), []).append(time.perf_counter() - between)
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        limits = {}
+        for way, content in (("read", written["kafkacomp"]), ("write", data)):
+            path = Path(folder) / way
+            path.write_bytes(content)
+            limits[way] = stack.enter_context(Program(str(PROGRAM), way, str(path), codec))
+        for _ in range(rounds):
+            for way, limit in limits.items():
+                seconds.setdefault((LIMIT, way), []).append(limit.one_pass())
+            _one_round(sides, packed, data, seconds)
+        sizes = {name: len(content) for name, content in written.items()} | {LIMIT: limits["write"].last["bytes"]}
+        if limits["read"].last["bytes"] != len(data):
+            raise RuntimeError("the limit does not read what kafkacomp has written")
     found = []
     for way in ("read", "write"):
         ours = seconds["kafkacomp", way]
-        for name in sides:
+        for name, size in sizes.items():
             taken = seconds[name, way]
             ratio = statistics.median(theirs / mine for theirs, mine in zip(taken, ours, strict=True))
             rate = len(data) / statistics.median(taken) / 1e6
-            size = len(written[name]) / len(written["kafkacomp"])
-            found.append({"codec": codec, "way": way, "by": name, "mb_per_s": rate, "ratio": ratio, "size": size})
+            by_ours = size / sizes["kafkacomp"]
+            found.append({"codec": codec, "way": way, "by": name, "mb_per_s": rate, "ratio": ratio, "size": by_ours})
     return found
+
+
+def _one_round(
+    sides: dict[str, Callable[[io.BytesIO, str], Any]],
+    packed: dict[str, bytes],
+    data: bytes,
+    seconds: dict[tuple[str, str], list[float]],
+) -> None:
+    for name, opened in sides.items():
+        start = time.perf_counter()
+        for _ in pieces(opened, packed[name]):
+            pass  # dropped, so that the memory of all content is no part of the time
+        between = time.perf_counter()
+        write(opened, data)
+        seconds.setdefault((name, "read"), []).append(between - start)
+        seconds.setdefault((name, "write"), []).append(time.perf_counter() - between)
 
 
 def main() -> None:
@@ -136,6 +172,8 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args()
+    example = ["cargo", "build", "--release", "--locked", "-p", "kafkacomp-core", "--example", "stream_pass"]
+    subprocess.run(example, cwd=ROOT, check=True)
     with flights.payload(make_segments.BUILD).open("rb") as rows:
         data = rows.read(arguments.megabytes << 20)
     results = []

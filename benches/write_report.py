@@ -147,19 +147,32 @@ def _java(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
 
 def _aiokafka(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
     for batch, measured in report.items():
-        by_codec: dict[tuple[str, int | None], dict[tuple[str, str], dict[str, Any]]] = {}
+        shares = {_codec(each): each["share"] for each in measured.get("limits", [])}
+        by_codec: dict[str, dict[tuple[str, str], dict[str, Any]]] = {}
         for result in measured["results"]:
-            codec = by_codec.setdefault((result["compression_type"], result["level"]), {})
-            codec[result["stage"], result["by"]] = result
-        for (name, level), results in by_codec.items():
+            by_codec.setdefault(_codec(result), {})[result["stage"], result["by"]] = result
+        for codec, results in by_codec.items():
             theirs = results.get(("iterate", "aiokafka"))
             if theirs is None:
                 continue
-            for stage, wanted in aim.get(batch, {}).items():
-                ours = results.get((stage, "kafkacomp"))
-                if ours is not None:
-                    label = name if level is None else f"{name} {level}"
-                    yield Line(f"{stage}, {label}, {batch}", wanted, _paired(theirs, ours))
+            ratios = {stage: _paired(theirs, ours) for (stage, by), ours in results.items() if by == "kafkacomp"}
+            if "iterate" in ratios and batch in aim["iterate"]:
+                yield Line(f"iterate, {codec}, {batch}", aim["iterate"][batch], ratios["iterate"])
+            if codec == "none" and "arrow" in ratios and batch in aim["arrow"]:
+                beside = f"share of the limit {shares[codec]:.2f}" if codec in shares else ""
+                yield Line(f"arrow, {codec}, {batch}", aim["arrow"][batch], ratios["arrow"], beside)
+            elif codec in shares and "arrow" in ratios:
+                yield Line(
+                    f"arrow, {codec}, {batch}: by the limit",
+                    aim["share"],
+                    shares[codec],
+                    f"aiokafka: {ratios['arrow']:.2f}",
+                )
+
+
+def _codec(result: dict[str, Any]) -> str:
+    name, level = result["compression_type"], result["level"]
+    return str(name) if level is None else f"{name} {level}"
 
 
 def _paired(theirs: dict[str, Any], ours: dict[str, Any]) -> float:
@@ -169,19 +182,24 @@ def _paired(theirs: dict[str, Any], ours: dict[str, Any]) -> float:
 
 def _build(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
     for result in report["results"]:
-        wanted = aim.get(result["batch"], {}).get(result["codec"])
+        codec, batch, ratio = result["codec"], result["batch"], result["ratios"]["ours"]
+        what = f"{codec}, {batch}, size {result['size']:.3f} of Java's"
+        if codec in aim["codecs"].get(batch, []):
+            yield Line(f"{what}: by the limit", aim["share"], result["share"], f"Java: {ratio:.2f}")
+        wanted = aim["java"].get(batch, {}).get(codec)
         if wanted is not None:
-            what = f"{result['codec']}, {result['batch']}, size {result['size']:.3f} of Java's"
-            yield Line(what, wanted, result["ratios"]["ours"])
+            yield Line(f"{what}: by Java", wanted, ratio, f"share of the limit {result['share']:.2f}")
 
 
 def _streams(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
     for (codec, way), group in groupby(report["results"], lambda result: (result["codec"], result["way"])):
-        peers = [result for result in group if result["by"] != "kafkacomp"]
+        sides = {result["by"]: result for result in group}
+        peers = [result for by, result in sides.items() if by not in {"kafkacomp", "limit"}]
         fair = [result for result in peers if way == "read" or result["size"] <= aim["most_size"]]
         best = min(fair, key=lambda result: result["ratio"], default=None)
-        if best is not None:
-            yield Line(f"{codec}, {way}, {best['by']}", aim["ratio"], best["ratio"])
+        beside = f"{best['by']}: {best['ratio']:.2f}" if best is not None else ""
+        if "limit" in sides:
+            yield Line(f"{codec}, {way}", aim["share"], sides["limit"]["ratio"], beside)
 
 
 def _connector(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:

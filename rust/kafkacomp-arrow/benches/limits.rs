@@ -32,7 +32,8 @@ const RECORDS: usize = 61;
 const HANDED_OUT: usize = 1 << 20;
 /// The number of such buffers that a scan uses in turn: one is being filled, one is in the queue, and the consumer has one.
 const PARTS: usize = 3;
-/// The first argument of a process that makes a pass for each line of its standard input.
+/// The first argument of a process that makes a pass of a side for each line of its standard input and reports its seconds:
+/// `--scanner SIDE REPEAT SEGMENT`.
 const SCANNER: &str = "--scanner";
 
 fn main() {
@@ -209,7 +210,7 @@ fn pass<'d>(side: &str, data: &'d Arc<Vec<u8>>, records: usize) -> Box<dyn FnMut
     Box::new(move || assert_eq!(scan(data, binary_type, threads), records))
 }
 
-/// Makes a pass of the side for each line of the standard input, and writes the number of records.
+/// Makes a pass of the side for each line of the standard input, and writes its seconds.
 fn pass_when_asked(side: &str, repeat: &str, path: &str) {
     let data = load(repeat, path);
     let records = scan(&data, BinaryType::Binary, 1);
@@ -217,8 +218,9 @@ fn pass_when_asked(side: &str, repeat: &str, path: &str) {
     pass();
     println!("ready");
     for _ in std::io::stdin().lines().map_while(Result::ok) {
+        let start = Instant::now();
         pass();
-        println!("{records}");
+        println!(r#"{{"seconds": {:.9}}}"#, start.elapsed().as_secs_f64());
     }
 }
 
