@@ -1,17 +1,13 @@
 //! The three checksums of Kafka's formats: CRC-32 (messages of magic 0 and 1, gzip, Kafka 0.7), CRC-32C
 //! (batches of magic 2) and XXH32 (LZ4 frames).
 
+#[cfg(target_arch = "x86_64")]
+mod folding;
+#[cfg(target_arch = "x86_64")]
+mod powers;
 pub(crate) mod running;
 #[cfg(target_arch = "x86_64")]
 mod short;
-
-/// On other processors, short data are processed as long ones.
-#[cfg(not(target_arch = "x86_64"))]
-mod short {
-    pub(super) fn crc32c(_: &[u8]) -> Option<u32> {
-        None
-    }
-}
 
 /// CRC-32 (IEEE, as zlib's) of `data`.
 #[inline]
@@ -22,7 +18,11 @@ pub fn crc32(data: &[u8]) -> u32 {
 /// CRC-32C (Castagnoli) of `data`.
 #[inline]
 pub fn crc32c(data: &[u8]) -> u32 {
-    short::crc32c(data).unwrap_or_else(|| crc_fast::crc32_iscsi(data))
+    #[cfg(target_arch = "x86_64")]
+    if let Some(sum) = short::crc32c(data).or_else(|| folding::crc32c(data)) {
+        return sum;
+    }
+    crc_fast::crc32_iscsi(data)
 }
 
 /// XXH32 with seed 0 of `data`.

@@ -16,9 +16,9 @@
 //! | [`varint`] | the variable-length numbers of records and of KIP-482 |
 //!
 //! `forbid(unsafe_code)` covers the code of this crate. It does not cover the expansion of macros of other crates: `#[arcane]` in
-//! `checksum/short.rs` expands to an `unsafe` call of a function with target features. The call is sound, because its token
-//! exists only on processors with these features. Nor does it cover dependencies: the C libraries liblz4, zstd and libdeflate,
-//! and the `unsafe` code of Rust crates such as zlib-rs, crc-fast and memchr.
+//! `checksum/short.rs` and `checksum/folding.rs` expands to an `unsafe` call of a function with target features. The call is
+//! sound, because its token exists only on processors with these features. Nor does it cover dependencies: the C libraries
+//! liblz4, zstd and libdeflate, and the `unsafe` code of Rust crates such as zlib-rs, crc-fast and memchr.
 
 #![forbid(unsafe_code)]
 

@@ -25,36 +25,15 @@ use std::arch::x86_64::{_mm_clmulepi64_si128, _mm_crc32_u64, _mm_cvtsi64_si128, 
 
 use archmage::{SimdToken, X64CryptoToken, arcane};
 
+use super::powers::APPENDS;
+
 /// Shorter data do not have three words.
 const SHORTEST: usize = 32;
-/// From this length on, `crc_fast` is faster, which uses vectors.
-const LONGEST: usize = 768;
+/// From this length on, vectors are faster.
+pub(super) const LONGEST: usize = 768;
 
-/// The polynomial; the lowest bit has the highest power.
-const POLYNOMIAL: u32 = 0x82f6_3b78;
 /// The initial value of the sum, which is also added at the end.
 const ALL_ONES: u64 = 0xffff_ffff;
-
-const SHIFTS: usize = LONGEST / 8;
-/// By the number of words that follow a sum, the power of x that appends as many zeros: x^(64 words - 33), because the product
-/// of two reversed polynomials is one bit too low, and the instruction adds 32.
-static SHIFT: [u32; SHIFTS] = shifts();
-
-const fn shifts() -> [u32; SHIFTS] {
-    let mut all = [0; SHIFTS];
-    let mut power = 1_u32;
-    let mut words = 1;
-    while words < SHIFTS {
-        all[words] = power;
-        let mut bit = 0;
-        while bit < 64 {
-            power = if power & 1 == 0 { power >> 1 } else { power >> 1 ^ POLYNOMIAL };
-            bit += 1;
-        }
-        words += 1;
-    }
-    all
-}
 
 /// The checksum; `None` for other lengths and for processors without the instructions.
 #[inline]
@@ -94,7 +73,7 @@ fn three_chains(_token: X64CryptoToken, data: &[u8]) -> u32 {
         sums[2] = _mm_crc32_u64(sums[2], u64::from_le_bytes(*three));
     }
     let moved = |sum: u64, words: usize| {
-        let power = i64::from(SHIFT[words]);
+        let power = i64::from(APPENDS[words]);
         _mm_clmulepi64_si128(_mm_cvtsi64_si128(sum as i64), _mm_cvtsi64_si128(power), 0)
     };
     let both = _mm_xor_si128(moved(sums[0], third.wrapping_mul(2)), moved(sums[1], third));
