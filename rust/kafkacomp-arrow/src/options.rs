@@ -45,9 +45,6 @@ pub fn time_unit(name: &str) -> Option<TimeUnit> {
     }
 }
 
-/// The most threads for which one planner verifies checksums in time.
-const MOST_VERIFIED_THREADS: usize = 2;
-
 /// The options of a scan; bounds of offsets belong to a [`Partition`].
 #[derive(Debug, Clone)]
 pub struct ScanOptions {
@@ -86,10 +83,10 @@ pub struct ScanOptions {
 
 impl ScanOptions {
     /// Whether the planner verifies checksums when it divides the segment, and not the worker that builds the columns. The planner
-    /// must do so to skip corruption. With one or two threads it is also faster: verifying loads the header of the next batch into
-    /// the cache, for which the planner would wait otherwise. More threads would wait for the planner.
+    /// must do so to skip corruption. With one thread it is also faster: verifying loads the header of the next batch into the
+    /// cache, for which the planner would wait otherwise. Several threads would wait for the planner.
     pub(crate) fn planner_verifies(&self) -> bool {
-        self.verify_crc && (self.on_error == OnError::Skip || self.threads <= MOST_VERIFIED_THREADS)
+        self.verify_crc && (self.on_error == OnError::Skip || self.threads <= 1)
     }
 
     /// Whether the worker verifies checksums.
