@@ -167,21 +167,19 @@ impl RecordBlock {
         &self.values
     }
 
-    /// Replaces the records by at most `most` records from the front of `rest`, up to the first that is no [`CommonRecord`].
-    /// `rest` is the end of `payload`; returns what is left of it.
+    /// Replaces the records by at most `most` records of `payload` from `start` on, up to the first that is no [`CommonRecord`];
+    /// returns where they end.
     #[inline]
-    pub(super) fn fill<'a>(&mut self, most: usize, payload: &[u8], mut rest: &'a [u8]) -> &'a [u8] {
-        let (mut count, most) = (0_usize, most.min(BLOCK_RECORDS));
-        // The payload of a batch has fewer than 2^31 bytes.
-        let mut start = payload.len().wrapping_sub(rest.len()) as u32;
+    pub(super) fn fill(&mut self, most: usize, payload: &[u8], start: usize) -> usize {
+        let (mut count, mut at, most) = (0_usize, start, most.min(BLOCK_RECORDS));
         while count < most {
-            let Some(record) = CommonRecord::read(rest) else { break };
+            let Some(record) = CommonRecord::read(payload, at) else { break };
             self.offset_deltas[count] = record.offset_delta as i32;
             self.timestamp_deltas[count] = record.timestamp_delta as i32;
-            self.keys.set(count, start.wrapping_add(record.key_start as u32), record.key_length);
-            self.values.set(count, start.wrapping_add(record.value_start as u32), record.value_length);
-            start = start.wrapping_add(record.size as u32);
-            rest = record.rest;
+            // The payload of a batch has fewer than 2^31 bytes.
+            self.keys.set(count, record.key_start as u32, record.key_length);
+            self.values.set(count, record.value_start as u32, record.value_length);
+            at = record.end;
             count = count.wrapping_add(1);
         }
         self.keys.decode(count);
@@ -191,6 +189,6 @@ impl RecordBlock {
                 *delta = zig_zag(*delta as u32);
             }
         }
-        rest
+        at
     }
 }

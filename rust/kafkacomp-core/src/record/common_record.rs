@@ -28,51 +28,48 @@ fn short_varint(word: u64) -> Option<(u32, u32)> {
 }
 
 /// A record without headers and with varints of at most three bytes. Its numbers are zig-zag encoded; a negative length means
-/// null.
-pub(super) struct CommonRecord<'a> {
+/// null. Positions are those in the bytes that were read.
+pub(super) struct CommonRecord {
     pub(super) timestamp_delta: u32,
     pub(super) offset_delta: u32,
-    /// Where the key begins in the bytes that were read.
+    /// Where the key begins.
     pub(super) key_start: usize,
     pub(super) key_length: u32,
-    /// Where the value begins in the bytes that were read.
+    /// Where the value begins.
     pub(super) value_start: usize,
     pub(super) value_length: u32,
-    /// The size of the record with its length field.
-    pub(super) size: usize,
-    /// The bytes after the record.
-    pub(super) rest: &'a [u8],
+    /// Where the record ends, within the bytes.
+    pub(super) end: usize,
 }
 
-impl<'a> CommonRecord<'a> {
-    /// Reads the record at the front of `data` by whole words, without a branch for each byte; `None` for any other record and
-    /// for a corrupt one.
+impl CommonRecord {
+    /// Reads the record at `start` of `data` by whole words, without a branch for each byte; `None` for any other record and for
+    /// a corrupt one.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot loops; four callers")]
-    pub(super) fn read(data: &'a [u8]) -> Option<Self> {
-        let window: &[u8; WINDOW] = data.first_chunk()?;
+    pub(super) fn read(data: &[u8], start: usize) -> Option<Self> {
+        let window: &[u8; WINDOW] = data.get(start..start.wrapping_add(WINDOW))?.first_chunk()?;
         let word = word_at(window, 0)?;
         let (size, size_bits) = short_varint(word)?;
         let (timestamp_delta, timestamp_bits) = short_varint(word >> size_bits.wrapping_add(ATTRIBUTES_BITS))?;
         // The mask changes nothing; with it, the compiler leaves out the check of the bounds.
-        let mut at = (size_bits.wrapping_add(ATTRIBUTES_BITS).wrapping_add(timestamp_bits) / 8) as usize & 7;
-        let word = word_at(window, at)?;
+        let fields = (size_bits.wrapping_add(ATTRIBUTES_BITS).wrapping_add(timestamp_bits) / 8) as usize & 7;
+        let word = word_at(window, fields)?;
         let (offset_delta, offset_bits) = short_varint(word)?;
         let (key_length, key_bits) = short_varint(word >> offset_bits)?;
-        let key_start = at.wrapping_add((offset_bits.wrapping_add(key_bits) / 8) as usize);
-        at = key_start.wrapping_add(size_or_zero(key_length));
-        let (value_length, value_bits) = short_varint(word_at(data, at)?)?;
-        let value_start = at.wrapping_add((value_bits / 8) as usize);
-        at = value_start.wrapping_add(size_or_zero(value_length));
+        let key_start = start.wrapping_add(fields).wrapping_add((offset_bits.wrapping_add(key_bits) / 8) as usize);
+        let key_end = key_start.wrapping_add(size_or_zero(key_length));
+        let (value_length, value_bits) = short_varint(word_at(data, key_end)?)?;
+        let value_start = key_end.wrapping_add((value_bits / 8) as usize);
+        let value_end = value_start.wrapping_add(size_or_zero(value_length));
         // The position of the next record depends on the size alone and not on the fields, so the processor can start reading it
         // before this record is finished.
-        let end = ((size_bits / 8) as usize).wrapping_add((size / 2) as usize);
-        let (record, rest) = data.split_at_checked(end)?;
+        let end = start.wrapping_add((size_bits / 8) as usize).wrapping_add((size / 2) as usize);
         // The last byte is the number of headers.
-        if is_negative(size) || at.wrapping_add(1) != end || record.last() != Some(&0) {
+        if is_negative(size) || value_end.wrapping_add(1) != end || data.get(value_end) != Some(&0) {
             return None;
         }
-        Some(Self { timestamp_delta, offset_delta, key_start, key_length, value_start, value_length, size: end, rest })
+        Some(Self { timestamp_delta, offset_delta, key_start, key_length, value_start, value_length, end })
     }
 }
 

@@ -72,10 +72,10 @@ impl<'a> PartialRecords<'a> {
     /// Reads a [`CommonRecord`]. `None` for any other record, with only `record` changed.
     #[inline]
     fn read_common_record(&mut self, record: &mut PartialRecord) -> Option<()> {
-        let common = CommonRecord::read(self.rest)?;
+        let common = CommonRecord::read(self.rest, 0)?;
         record.size_in_bytes = declared_size(self.rest).ok()?;
         (record.key_size, record.value_size) = (zig_zag(common.key_length), zig_zag(common.value_length));
-        self.rest = common.rest;
+        self.rest = self.rest.get(common.end..)?;
         self.place(record, i64::from(zig_zag(common.timestamp_delta)), zig_zag(common.offset_delta));
         Some(())
     }

@@ -121,7 +121,7 @@ impl SingleRecords {
                 break;
             }
             let body = fields.body();
-            let Some(record) = CommonRecord::read(body).filter(|record| record.rest.is_empty()) else { break };
+            let Some(record) = CommonRecord::read(body, 0).filter(|record| record.end == body.len()) else { break };
             let start = data.len().wrapping_sub(rest.len()).wrapping_sub(body.len()) as u32;
             let offset_delta = zig_zag(record.offset_delta);
             self.timestamp_type = timestamp_type;

@@ -159,7 +159,9 @@ impl<'a> V2Records<'a> {
     /// before the last record of the batch, which [`advance`](Self::advance) must read: an empty block does not mean the end.
     pub fn fill(&mut self, block: &mut RecordBlock, most: usize) {
         let left = self.remaining().saturating_sub(1).max(0) as usize;
-        self.rest = block.fill(left.min(most), self.payload, self.rest);
+        let start = self.payload.len().wrapping_sub(self.rest.len());
+        let end = block.fill(left.min(most), self.payload, start);
+        self.rest = self.payload.get(end..).unwrap_or_default();
         self.progress.skip(block.len() as i32);
     }
 
@@ -169,13 +171,13 @@ impl<'a> V2Records<'a> {
     #[expect(clippy::inline_always, reason = "the record stays in registers; two callers")]
     fn read_common_record(&mut self, record: &mut Record<'a>) -> Option<()> {
         let data = self.rest;
-        let common = CommonRecord::read(data)?;
+        let common = CommonRecord::read(data, 0)?;
         let nullable =
             |start: usize, length: u32| (!is_negative(length)).then(|| &data[start..][..(length / 2) as usize]);
         record.key = nullable(common.key_start, common.key_length);
         record.value = nullable(common.value_start, common.value_length);
         record.headers = Headers::EMPTY;
-        self.rest = common.rest;
+        self.rest = data.get(common.end..)?;
         self.place(record, i64::from(zig_zag(common.timestamp_delta)), zig_zag(common.offset_delta));
         Some(())
     }
