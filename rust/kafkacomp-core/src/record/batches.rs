@@ -54,6 +54,12 @@ impl<'a> Batches<'a> {
         self.position
     }
 
+    /// The bytes from the next batch on.
+    #[inline]
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     /// What ended the iteration; `None` before the end and after an error.
     pub fn tail(&self) -> Option<Tail> {
         self.tail

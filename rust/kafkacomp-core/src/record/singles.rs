@@ -104,10 +104,12 @@ impl SingleRecords {
         data: &'a [u8],
         bounds: SinglesBounds,
     ) -> Option<RecordBatch<'a>> {
-        let (mut count, mut last, mut left) = (0_usize, None, bounds.most_bytes);
+        let (mut count, mut last_size, mut left) = (0_usize, 0_usize, bounds.most_bytes);
+        // A copy in registers; the batch is not kept either, but made again after the loop.
+        let mut ahead = batches.clone();
         let most = if u32::try_from(data.len()).is_ok() { bounds.most.min(BLOCK_RECORDS) } else { 0 };
         while count < most {
-            let Some((batch, rest)) = batches.peek() else { break };
+            let Some((batch, rest)) = ahead.peek() else { break };
             let Some(less) = left.checked_sub(batch.size_in_bytes()) else { break };
             let (attributes, timestamp_type) = (batch.attributes(), batch.timestamp_type());
             let Format::V2(fields) = batch.format() else { break };
@@ -133,12 +135,15 @@ impl SingleRecords {
             self.sequences[count] = record_sequence(batch.base_sequence(), offset_delta);
             self.keys.set(count, start.wrapping_add(record.key_start as u32), record.key_length);
             self.values.set(count, start.wrapping_add(record.value_start as u32), record.value_length);
-            batches.skip_to(&batch, rest);
-            (last, left) = (Some(batch), less);
+            ahead.skip_to(&batch, rest);
+            (last_size, left) = (batch.size_in_bytes(), less);
             count = count.wrapping_add(1);
         }
         self.keys.decode(count);
         self.values.decode(count);
-        last
+        let (end, position) = (data.len().saturating_sub(ahead.rest().len()), ahead.position());
+        *batches = ahead;
+        let last = data.get(end.saturating_sub(last_size)..end)?;
+        RecordBatch::v2(last, position.saturating_sub(last_size as u64))
     }
 }
