@@ -1,6 +1,7 @@
 //! Times the codecs' own libraries over a file in memory, in pieces of 64 KiB: what no file object that calls them can leave
-//! out. `read` copies each piece of content to memory of its own, as a file object returns it; `write` appends what each piece gives to the output. Prints `ready`, then one line of JSON for a pass for
-//! each line on standard input. Run by `benches/compare_streams.py`.
+//! out. `read` copies each piece of content to memory of its own, as a file object returns it; `write` appends what each piece
+//! gives to the output. Prints `ready`, then one line of JSON for a pass for each line on standard input. Run by
+//! `benches/compare_streams.py`.
 //!
 //! `stream_pass read|write FILE COMPRESSION`
 #![allow(clippy::print_stdout, reason = "it is a program")]

@@ -4,7 +4,7 @@
 const POLYNOMIAL: u32 = 0x82f6_3b78;
 
 /// The number of words of 64 bits that can be appended, and one.
-const WORDS: usize = super::short::LONGEST / 8;
+pub(super) const WORDS: usize = 96;
 
 /// By the number of words of zeros, x^(64 words - 33): the product of two reversed polynomials is one bit too low, and 32 bits
 /// are added either by the CRC-32C instruction or by the place of the product in a vector.

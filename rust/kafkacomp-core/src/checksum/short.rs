@@ -25,12 +25,12 @@ use std::arch::x86_64::{_mm_clmulepi64_si128, _mm_crc32_u64, _mm_cvtsi64_si128, 
 
 use archmage::{SimdToken, X64CryptoToken, arcane};
 
-use super::powers::APPENDS;
+use super::powers::{APPENDS, WORDS};
 
 /// Shorter data do not have three words.
 const SHORTEST: usize = 32;
 /// From this length on, vectors are faster.
-pub(super) const LONGEST: usize = 768;
+pub(super) const LONGEST: usize = 8 * WORDS;
 
 /// The initial value of the sum, which is also added at the end.
 const ALL_ONES: u64 = 0xffff_ffff;
