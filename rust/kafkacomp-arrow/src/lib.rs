@@ -1,7 +1,5 @@
 //! Kafka records as Arrow columns: scans over segments that return Arrow record batches, and the way back ([`build`]).
 
-#![forbid(unsafe_code)]
-
 mod batch_fields;
 pub mod batch_records;
 mod batch_runs;
@@ -52,6 +50,7 @@ pub mod splits;
 pub mod summary;
 mod unreadable;
 mod validity;
+mod view_array;
 mod view_buffers;
 mod view_column;
 pub mod watched;

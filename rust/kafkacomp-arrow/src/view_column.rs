@@ -11,6 +11,7 @@ use kafkacomp_core::record::Spans;
 use crate::pool::BufferPool;
 use crate::pooled_vec::PooledVec;
 use crate::validity::Validity;
+use crate::view_array::view_array;
 use crate::view_buffers::{MOST_INLINE, ViewBuffers};
 
 /// Binary views with nulls. A failed allocation is noted in `out_of_memory`; the column is incomplete then, until it is
@@ -96,7 +97,7 @@ impl ViewColumn {
     /// Returns the column as an array over `buffers` and leaves it empty.
     ///
     /// # Errors
-    /// None that data can cause: Arrow checks that each view is within its buffer.
+    /// None that data can cause: every view is within its buffer.
     pub fn finish(&mut self, buffers: &[Buffer]) -> Result<BinaryViewArray, ArrowError> {
         let (rows, are_null) = (self.rows(), self.validity.is_null());
         if let Some(nulls) = self.nulls.as_ref().filter(|nulls| are_null && nulls.len() >= rows) {
@@ -107,7 +108,7 @@ impl ViewColumn {
         // If all values are inline in their views, the column needs no buffer.
         let refers = self.views.iter().any(|&view| view as u32 > MOST_INLINE as u32);
         let buffers = if refers { buffers.to_vec() } else { Vec::new() };
-        let array = BinaryViewArray::try_new(self.views.finish(), buffers, self.validity.finish())?;
+        let array = view_array(self.views.finish(), buffers, self.validity.finish())?;
         if are_null {
             self.nulls = Some(array.clone());
         }

@@ -43,7 +43,12 @@ fn log(compression_type: CompressionType) -> Vec<u8> {
 fn scan(data: &[u8], options: ScanOptions) -> impl Iterator<Item = RecordBatch> {
     let segments = vec![MemorySegment(Arc::new(data.to_vec())).whole("log")];
     let partition = Partition { topic: Some(Arc::from("t")), partition: Some(0), segments, ..Partition::default() };
-    Scan::new(vec![partition], options, data.len() as u64).map(|batch| batch.unwrap())
+    Scan::new(vec![partition], options, data.len() as u64).map(|batch| {
+        let batch = batch.unwrap();
+        // The first bytes of each value are in its view, too.
+        batch.columns().iter().for_each(|column| column.to_data().validate_full().unwrap());
+        batch
+    })
 }
 
 fn rows(batch: &RecordBatch) -> Vec<Row> {
