@@ -7,7 +7,8 @@ one Arrow batch while the next ones are made: if it takes as long as `limit`, me
 `views` is a scan of all default columns with `binary_view`, which copies no value and is held against `limit`; `binary`
 copies the values and is held against `limit + copy`. A share of 1 would mean that framing, records, columns and the
 transfer between threads take no time. Two threads are one scan; two processes are two scans of one thread each that
-begin together, each over the same data: what the machine has for two that share nothing.
+begin together, each over the same data: what the machine has for two that share nothing. They scan the segment once in
+memory, and once as a file in the system's cache.
 
 Each segment is read several times in a row, so that it has about 250 MB of records. Ratios are medians of the ratios of
 each round.
@@ -30,7 +31,8 @@ from reports import head, save
 ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT = 900.0
 SHARES = ("views by limit", "binary by limit")
-KINDS = ("views", "binary")
+#: The scans of two threads, by where the segment is.
+KINDS = {"In memory": ("views", "binary"), "From a file": ("views_file", "binary_file")}
 
 
 def main() -> None:
@@ -88,10 +90,16 @@ def page(report: dict[str, Any]) -> list[str]:
         report,
     )
     lines += ["", "## Two cores", "", "Throughput by that of one thread.", ""]
-    columns = [f"{kind}: {what}" for kind in KINDS for what in ("two threads", "two processes", "threads / processes")]
-    ratios = [f"{kind} {what}" for kind in KINDS for what in ("threads", "processes", "threads by processes")]
-    rows = [tuple(result["ratios"][name] for name in ratios) for result in report["results"]]
-    return lines + _table(("codec", "batch", *columns), rows, report)
+    for place, kinds in KINDS.items():
+        columns = [
+            f"{kind.removesuffix('_file')}: {what}"
+            for kind in kinds
+            for what in ("two threads", "two processes", "threads / processes")
+        ]
+        ratios = [f"{kind} {what}" for kind in kinds for what in ("threads", "processes", "threads by processes")]
+        rows = [tuple(result["ratios"][name] for name in ratios) for result in report["results"]]
+        lines += [f"{place}:", "", *_table(("codec", "batch", *columns), rows, report), ""]
+    return lines[:-1]
 
 
 def _table(columns: tuple[str, ...], rows: list[tuple[float, ...]], report: dict[str, Any]) -> list[str]:

@@ -90,8 +90,8 @@ def _summary() -> list[str]:
             f"- One thread decompresses, verifies and parses into columns at {shares}% of the speed of the codec's"
             " own library and the checksum alone (compressed batches of 16 KB and 1 MB, `binary_view`)."
         )
-        shares = _span([100 * result["ratios"]["views threads by processes"] for result in limits], "{:.0f}")
-        lines.append(f"- Two threads reach {shares}% of the throughput of two independent processes.")
+        shares = _span([100 * result["ratios"]["views_file threads by processes"] for result in limits], "{:.0f}")
+        lines.append(f"- Two threads reach {shares}% of the throughput of two independent processes (files, `binary_view`).")
     java = [each for each in (_load("compare-java") or {"results": []})["results"] if each["batch"] == "16k"]
     if java:
         ratios = _span([result["ratios"]["poll"] for result in java], "{:.1f}")
@@ -126,8 +126,9 @@ def _limits(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
 
 def _two_threads(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
     for result in report["results"]:
-        for kind in ("views", "binary"):
-            what, ratios = f"{result['codec']}, {result['batch']}, {kind}", result["ratios"]
+        for kind in ("views", "binary", "views_file", "binary_file"):
+            place = f"{kind.removesuffix('_file')}, {'file' if kind.endswith('_file') else 'memory'}"
+            what, ratios = f"{result['codec']}, {result['batch']}, {place}", result["ratios"]
             processes = ratios[f"{kind} processes"]
             yield Line(f"{what}: by processes", aim["by_processes"], ratios[f"{kind} threads by processes"])
             if processes >= aim["speedup"]:

@@ -12,12 +12,13 @@
 
 use std::hint::black_box;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kafkacomp_arrow::files::MemorySegment;
-use kafkacomp_arrow::{BinaryType, Partition, Scan, ScanOptions};
+use kafkacomp_arrow::files::{LocalSegment, MemorySegment};
+use kafkacomp_arrow::{BinaryType, Partition, Scan, ScanOptions, Segment};
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::record::Batches;
 
@@ -35,6 +36,8 @@ const PARTS: usize = 3;
 /// The first argument of a process that makes a pass of a side for each line of its standard input and reports its seconds:
 /// `--scanner SIDE REPEAT SEGMENT`.
 const SCANNER: &str = "--scanner";
+/// The end of the kinds that read the file.
+const FILE: &str = "_file";
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
@@ -53,15 +56,50 @@ fn load(repeat: &str, path: &str) -> Arc<Vec<u8>> {
     Arc::new(std::fs::read(path).unwrap().repeat(repeat.parse().unwrap()))
 }
 
-fn scan(data: &Arc<Vec<u8>>, binary_type: BinaryType, threads: usize) -> usize {
-    let mut segment = MemorySegment(Arc::clone(data)).whole("bench");
-    // Repeated batches repeat their offsets.
-    segment.base_offset = None;
-    let (topic, partition) = (Some(Arc::from("flights")), Some(0));
-    let partition = Partition { topic, partition, segments: vec![segment], ..Partition::default() };
-    let options = ScanOptions { threads, binary_type, ..ScanOptions::default() };
-    Scan::new(vec![partition], options, data.len() as u64).map(|batch| batch.unwrap().num_rows()).sum()
+/// What is scanned.
+#[derive(Debug, Clone)]
+enum Source {
+    /// The bytes of a segment, repeated.
+    Memory(Arc<Vec<u8>>),
+    /// A file, so many times, each time as another partition.
+    File(PathBuf, i32),
 }
+
+impl Source {
+    fn partitions(&self) -> Vec<Partition> {
+        let partition = |partition, segment| {
+            let (topic, partition) = (Some(Arc::from("flights")), Some(partition));
+            Partition { topic, partition, segments: vec![segment], ..Partition::default() }
+        };
+        match self {
+            Self::Memory(data) => {
+                let segment = MemorySegment(Arc::clone(data)).whole("bench");
+                // Repeated batches repeat their offsets.
+                vec![partition(0, Segment { base_offset: None, ..segment })]
+            }
+            Self::File(path, repeat) => {
+                let segment = MemorySegment(Arc::new([])).whole("bench");
+                let segment = Segment { files: Arc::new(LocalSegment(path.clone())), ..segment };
+                (0..*repeat).map(|index| partition(index, segment.clone())).collect()
+            }
+        }
+    }
+
+    fn size(&self) -> u64 {
+        match self {
+            Self::Memory(data) => data.len() as u64,
+            Self::File(path, repeat) => path.metadata().unwrap().len() * u64::try_from(*repeat).unwrap(),
+        }
+    }
+}
+
+fn scan(source: &Source, binary_type: BinaryType, threads: usize) -> usize {
+    let options = ScanOptions { threads, binary_type, ..ScanOptions::default() };
+    Scan::new(source.partitions(), options, source.size()).map(|batch| batch.unwrap().num_rows()).sum()
+}
+
+/// The scans that are made by two threads and by two processes.
+const KINDS: [&str; 4] = ["views", "binary", "views_file", "binary_file"];
 
 /// What is done besides verifying and decompressing.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -199,22 +237,23 @@ impl Drop for Scanner {
 }
 
 /// A pass over the data, which contains this many records, by the name of a side with one process.
-fn pass<'d>(side: &str, data: &'d Arc<Vec<u8>>, records: usize) -> Box<dyn FnMut() + 'd> {
+fn pass<'d>(side: &str, data: &'d Arc<Vec<u8>>, file: &Source, records: usize) -> Box<dyn FnMut() + 'd> {
     if let Some((_, besides)) = LIMITS.into_iter().find(|(name, _)| *name == side) {
         let mut codec = Codec::of(data);
         return Box::new(move || assert!(limit(data, &mut codec, besides) > 0));
     }
-    let (kind, threads) = side.split_once('_').unwrap();
-    let binary_type = if kind == "views" { BinaryType::BinaryView } else { BinaryType::Binary };
+    let (kind, threads) = side.rsplit_once('_').unwrap();
+    let binary_type = if kind.starts_with("views") { BinaryType::BinaryView } else { BinaryType::Binary };
     let threads = threads.parse().unwrap();
-    Box::new(move || assert_eq!(scan(data, binary_type, threads), records))
+    let source = if kind.ends_with(FILE) { file.clone() } else { Source::Memory(Arc::clone(data)) };
+    Box::new(move || assert_eq!(scan(&source, binary_type, threads), records))
 }
 
 /// Makes a pass of the side for each line of the standard input, and writes its seconds.
 fn pass_when_asked(side: &str, repeat: &str, path: &str) {
-    let data = load(repeat, path);
-    let records = scan(&data, BinaryType::Binary, 1);
-    let mut pass = pass(side, &data, records);
+    let (data, file) = (load(repeat, path), Source::File(path.into(), repeat.parse().unwrap()));
+    let records = scan(&file, BinaryType::Binary, 1);
+    let mut pass = pass(side, &data, &file, records);
     pass();
     println!("ready");
     for _ in std::io::stdin().lines().map_while(Result::ok) {
@@ -234,12 +273,12 @@ struct Side<'s> {
 }
 
 fn compare(rounds: usize, repeat: &str, path: &str) -> String {
-    let data = load(repeat, path);
-    let records = scan(&data, BinaryType::Binary, 1);
+    let (data, file) = (load(repeat, path), Source::File(path.into(), repeat.parse().unwrap()));
+    let records = scan(&file, BinaryType::Binary, 1);
     let side = |name: &str, pass| Side { name: name.to_owned(), pass, rounds: Vec::new(), fastest: f64::MAX };
-    let alone = |name: &str| side(name, pass(name, &data, records));
+    let alone = |name: &str| side(name, pass(name, &data, &file, records));
     let mut sides: Vec<Side<'_>> = LIMITS.iter().map(|(name, _)| alone(name)).collect();
-    for kind in ["views", "binary"] {
+    for kind in KINDS {
         sides.extend([alone(&format!("{kind}_1")), alone(&format!("{kind}_2"))]);
         let mut scanners = [(); 2].map(|()| Scanner::start(&format!("{kind}_1"), repeat, path));
         let pass = move || {
@@ -281,7 +320,7 @@ fn describe(path: &str, data: &[u8], records: usize, sides: &[Side<'_>]) -> Stri
         format!(r#""views by kept": {:.3}"#, ratio("limit_kept", "views_1")),
         format!(r#""binary by limit": {:.3}"#, ratio("limit_copy", "binary_1")),
     ];
-    for kind in ["views", "binary"] {
+    for kind in KINDS {
         let [one, two, processes] = ["1", "2", "processes"].map(|each| format!("{kind}_{each}"));
         ratios.push(format!(r#""{kind} threads": {:.3}"#, ratio(&one, &two)));
         // Two processes read twice the data.

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use kafkacomp_core::log::index::offset::OffsetIndex;
 use kafkacomp_core::log::read::source::read_full;
-use kafkacomp_core::log::{ChunkEnd, EntryChunkReader, HeaderWalk, Hop, InMemory, LogFormat, ReadAt, next_entry_from};
+use kafkacomp_core::log::{
+    ChunkBuffer, ChunkEnd, EntryChunkReader, HeaderWalk, Hop, InMemory, LogFormat, ReadAt, next_entry_from,
+};
 use kafkacomp_core::memory;
 use kafkacomp_core::message_set::entries::Entries;
 
@@ -141,7 +143,7 @@ impl<'s> Opened<'s> {
     /// The error for the message before `target` that has an invalid size.
     fn corrupt_message(&self, target: u64) -> Result<Option<u64>, ScanError> {
         let mut reader = EntryChunkReader::new(0, self.length, false);
-        let mut buffer = Vec::new();
+        let mut buffer = ChunkBuffer::default();
         loop {
             let read = reader.read(self.source.as_ref(), &mut buffer, CHUNK, |position| position < target);
             match read.map_err(|error| self.chunk(error))?.1 {

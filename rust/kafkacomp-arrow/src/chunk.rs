@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::{MissingRange, chunk_bytes};
+use kafkacomp_core::log::{ChunkBuffer, MissingRange, chunk_bytes};
 
 use crate::context::Context;
 use crate::continuity::Note;
@@ -38,19 +38,19 @@ pub struct Chunk {
 
 impl Chunk {
     /// The bytes: in the buffer that the planner was given, or in the segment if it is in memory.
-    pub fn bytes<'c>(&'c self, buffer: &'c [u8]) -> &'c [u8] {
+    pub fn bytes<'c>(&'c self, buffer: &'c ChunkBuffer) -> &'c [u8] {
         let source = self.source.as_ref();
         source.map_or(&[], |source| chunk_bytes(source.0.as_ref(), buffer, self.position, self.length))
     }
 
     /// The bytes with a reference count; they are taken out of `buffer`.
-    pub fn share(&self, buffer: &mut Vec<u8>, pool: &Arc<BufferPool>) -> SharedBytes {
+    pub fn share(&self, buffer: &mut ChunkBuffer, pool: &Arc<BufferPool>) -> SharedBytes {
         if let Some(source) = self.source.as_ref().filter(|_| self.is_in_memory()) {
             let part = SourcePart { source: source.clone(), position: self.position, length: self.length };
             return SharedBytes { bytes: bytes::Bytes::from_owner(part).into(), pinned: self.length };
         }
-        let data = std::mem::take(buffer);
-        SharedBytes { pinned: data.capacity(), bytes: pool.lend(data) }
+        let (data, begin) = std::mem::take(buffer).into_parts();
+        SharedBytes { pinned: data.capacity(), bytes: pool.lend(data).slice(begin) }
     }
 
     /// Whether the bytes lie where the segment has them, and not in a buffer.

@@ -3,6 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
+use kafkacomp_core::log::ChunkBuffer;
+
 use crate::binary_type::BinaryType;
 use crate::chunk::Chunk;
 use crate::options::ScanOptions;
@@ -23,7 +25,7 @@ pub struct Decoder {
     views: bool,
     /// Whether the last rows of a chunk are returned with those of the next one.
     joins_chunks: bool,
-    buffer: Vec<u8>,
+    buffer: ChunkBuffer,
     chunk: Option<Current>,
     /// The segment of the last chunk.
     segment: Arc<str>,
@@ -52,14 +54,14 @@ impl Decoder {
             pool: Arc::clone(pool),
             views: options.binary_type == BinaryType::BinaryView,
             joins_chunks: is_alone,
-            buffer: Vec::new(),
+            buffer: ChunkBuffer::default(),
             chunk: None,
             segment: Arc::from(""),
         }
     }
 
     /// The buffer that the planner reads the next chunk into.
-    pub fn buffer(&mut self) -> &mut Vec<u8> {
+    pub fn buffer(&mut self) -> &mut ChunkBuffer {
         &mut self.buffer
     }
 
@@ -115,15 +117,17 @@ impl Decoder {
     /// Ends a chunk, and returns the error after its records.
     fn end(&mut self, Current { chunk, shared, is_in_memory, .. }: Current) -> Option<ScanError> {
         if self.buffer.capacity() > MAX_KEPT_BUFFER {
-            self.buffer = Vec::new();
+            self.buffer = ChunkBuffer::default();
         }
         if let Some(shared) = shared {
             // A buffer to which no row refers returns to the pool at once. A source in memory took nothing out of the buffer.
-            let size = shared.pinned;
+            let length = shared.bytes.len();
+            // Not larger and larger buffers: views retain them.
+            let size = shared.pinned.min(length.saturating_add(length / 4));
             drop(shared);
             if !is_in_memory {
                 // If there is no memory for it, reading the next chunk into an empty buffer returns the error.
-                self.buffer = self.pool.take_filled(size).unwrap_or_default();
+                self.buffer = ChunkBuffer::with_room(self.pool.take_filled(size).unwrap_or_default(), 0);
             }
         }
         chunk.error

@@ -37,6 +37,7 @@ mod overlap;
 mod plan;
 mod pool;
 mod pooled_vec;
+mod read_ahead;
 mod record_filter;
 mod relocate;
 pub mod report;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::{thread, time};
 
 use kafkacomp_core::log::continuity::truncation::truncation;
-use kafkacomp_core::log::{ChunkEnd, MissingRange, MissingReason, OffsetIndex, ReadError, SideFile};
+use kafkacomp_core::log::{ChunkBuffer, ChunkEnd, MissingRange, MissingReason, OffsetIndex, ReadError, SideFile};
 
 pub use self::step::{Finish, Step};
 
@@ -17,6 +17,7 @@ use crate::context::Context;
 use crate::continuity::{Continuity, Findings};
 use crate::copies::OtherBatches;
 use crate::options::{OnError, ScanOptions};
+use crate::read_ahead::{Plan, ReadAhead};
 use crate::report::{ScanError, ScanReport, SkippedRange};
 use crate::segment_reader::{Reader, SharedSource};
 use crate::unreadable::SkipUnreadable;
@@ -46,6 +47,8 @@ pub struct Open {
     pub index: usize,
     /// What follows it.
     pub ends: Ends,
+    /// The source, if threads read it ahead.
+    pub ahead: Option<Arc<ReadAhead>>,
     pub(crate) reader: Reader,
     /// `None` if offsets need not increase, and in Kafka 0.7.
     pub(crate) continuity: Option<Continuity>,
@@ -110,18 +113,29 @@ impl Open {
     /// Reads a chunk of about `target` bytes, and returns its length and what follows it.
     pub fn read(
         &mut self,
-        buffer: &mut Vec<u8>,
+        buffer: &mut ChunkBuffer,
         target: usize,
         options: &ScanOptions,
         report: &Mutex<ScanReport>,
     ) -> (usize, Step) {
         let failed = |open: &Self, error| Step::Failed(ScanError::chunk(&open.context.place.segment, error));
-        let left = self.likely_stop.saturating_sub(self.reader.position());
+        let begin = self.reader.position();
+        let left = self.likely_stop.saturating_sub(begin);
         let target = target.min(usize::try_from(left).unwrap_or(usize::MAX));
         let read = match &self.reader {
             Reader::Records(_) => self.read_batches(buffer, target, options),
             Reader::MessageSet(_) => self.read_entries(buffer, target),
         };
+        if let Some(ahead) = &self.ahead {
+            let next = self.reader.position();
+            ahead.expect(&Plan {
+                next,
+                read_to: self.reader.read_to(),
+                end: self.reader.end().min(self.stop).min(self.likely_stop),
+                used: next.saturating_sub(begin),
+                target,
+            });
+        }
         match read {
             Ok((length, ChunkResult::Step(step))) => (length, step),
             // Does not happen with verified checksums.
@@ -134,7 +148,7 @@ impl Open {
         }
     }
 
-    fn read_entries(&mut self, buffer: &mut Vec<u8>, target: usize) -> Result<(usize, ChunkResult), ReadError> {
+    fn read_entries(&mut self, buffer: &mut ChunkBuffer, target: usize) -> Result<(usize, ChunkResult), ReadError> {
         let Reader::MessageSet(reader) = &mut self.reader else { return Ok((0, ChunkResult::Step(Step::More))) };
         let last = self.context.last_offset.saturating_sub(self.context.base_offset);
         let bound = last.saturating_add(1).max(0).unsigned_abs();

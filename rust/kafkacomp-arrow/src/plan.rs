@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kafkacomp_core::log::continuity::order_ahead::OrderAhead;
-use kafkacomp_core::log::{ComparedFiles, LargeCorrupt, MissingRange, TransactionFilter};
+use kafkacomp_core::log::{ChunkBuffer, ComparedFiles, LargeCorrupt, MissingRange, TransactionFilter};
 
 use crate::chunk::Chunk;
 use crate::context::Context;
@@ -21,6 +21,7 @@ use crate::leader_epochs::LeaderEpochs;
 use crate::missing::PartitionId;
 use crate::open::{Finish, Open, Step};
 use crate::options::{OnError, Partition, ScanOptions, Segment};
+use crate::read_ahead::AheadOf;
 use crate::report::{ScanError, ScanReport, SkippedRange};
 
 /// The column data of a chunk where several workers share the scan: small enough for the cache, and large enough to make the
@@ -82,26 +83,35 @@ pub struct Planner {
     open: Option<Open>,
     options: Arc<ScanOptions>,
     report: Arc<Mutex<ScanReport>>,
+    ahead: Arc<AheadOf>,
     chunk_bytes: usize,
     failed: bool,
     /// The segment that was opened last.
     segment: Arc<str>,
 }
 
+impl Drop for Planner {
+    fn drop(&mut self) {
+        // The segment is closed.
+        self.ahead.set(None);
+    }
+}
+
 /// An error, and the segment that it is about.
 type Failed = (Arc<Context>, ScanError);
 
 impl Planner {
-    /// A planner of these partitions with chunks of about `chunk_bytes`.
+    /// A planner of these partitions with chunks of about `chunk_bytes`, which says in `ahead` what is read next.
     pub fn new(
         partitions: Vec<Partition>,
         options: Arc<ScanOptions>,
         report: Arc<Mutex<ScanReport>>,
+        ahead: Arc<AheadOf>,
         chunk_bytes: usize,
     ) -> Self {
         let partitions = partitions.into_iter().enumerate();
         let segment = Arc::from("");
-        Self { partitions, current: None, open: None, options, report, chunk_bytes, failed: false, segment }
+        Self { partitions, current: None, open: None, options, report, ahead, chunk_bytes, failed: false, segment }
     }
 
     /// The name of the segment that is being read.
@@ -111,7 +121,7 @@ impl Planner {
 
     /// Reads the next chunk into `buffer`; `None` at the end or after an error. After a panic, the last chunk is an error that
     /// names the segment.
-    pub fn next_or_panicked(&mut self, buffer: &mut Vec<u8>) -> Option<Chunk> {
+    pub fn next_or_panicked(&mut self, buffer: &mut ChunkBuffer) -> Option<Chunk> {
         catch_unwind(AssertUnwindSafe(|| self.next(buffer))).unwrap_or_else(|panic| Some(self.panicked(panic.as_ref())))
     }
 
@@ -122,12 +132,15 @@ impl Planner {
         Chunk::failed(Arc::new(context), error)
     }
 
-    fn next(&mut self, buffer: &mut Vec<u8>) -> Option<Chunk> {
+    fn next(&mut self, buffer: &mut ChunkBuffer) -> Option<Chunk> {
         while !self.failed {
             let mut open = match self.open.take() {
                 Some(open) => open,
                 None => match self.open_next() {
-                    Ok(Some(open)) => open,
+                    Ok(Some(open)) => {
+                        self.ahead.set(open.ahead.clone());
+                        open
+                    }
                     Ok(None) => return None,
                     Err((context, error)) => {
                         self.failed = true;
@@ -166,7 +179,9 @@ impl Planner {
                     report.missing.set_compacted(&context.id);
                 }
             });
-            if !is_done {
+            if is_done {
+                self.ahead.set(None);
+            } else {
                 self.open = Some(open);
             }
             if length > 0 || error.is_some() {

@@ -103,6 +103,7 @@ impl Scan {
             options: Arc::new(options),
             report: Arc::default(),
             planner: Mutex::new(None),
+            ahead: Arc::default(),
             queue: Mutex::default(),
             changed: Condvar::new(),
             closed: Arc::default(),
@@ -311,7 +312,8 @@ impl Scan {
         let interrupt = self.interrupt.take();
         let partitions =
             partitions.into_iter().map(|each| cancellable(each, &self.shared.closed, interrupt.as_ref())).collect();
-        let planner = Planner::new(partitions, Arc::clone(options), self.report(), chunk_bytes);
+        let planner =
+            Planner::new(partitions, Arc::clone(options), self.report(), Arc::clone(&self.shared.ahead), chunk_bytes);
         *lock(&self.shared.planner) = Some(planner);
         let workers = if are_local {
             let decoder = self.shared.decoder();

@@ -31,6 +31,14 @@ impl Reader {
         }
     }
 
+    /// The position up to which the segment was read.
+    pub fn read_to(&self) -> u64 {
+        match self {
+            Self::Records(reader) => reader.read_to(),
+            Self::MessageSet(reader) => reader.read_to(),
+        }
+    }
+
     pub fn end(&self) -> u64 {
         match self {
             Self::Records(reader) => reader.end(),

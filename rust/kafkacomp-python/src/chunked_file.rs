@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::{ChunkEnd, Chunks, ReadAt, ReadError, chunk_bytes};
+use kafkacomp_core::log::{ChunkBuffer, ChunkEnd, Chunks, ReadAt, ReadError, chunk_bytes};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -20,7 +20,7 @@ pub struct ChunkedFile<F> {
     /// `None` once the file is closed.
     source: Option<Arc<dyn ReadAt>>,
     reader: Chunks<F>,
-    buffer: Vec<u8>,
+    buffer: ChunkBuffer,
     /// What follows the last chunk.
     end: ChunkEnd,
     raised: Raised,
@@ -41,7 +41,7 @@ impl<F: Send> ChunkedFile<F> {
         let (name, raised) = (fields.name().to_owned(), Raised::default());
         let (source, length) = opened(py, fields, &raised)?;
         let reader = reader(length);
-        Ok(Self { name, source: Some(source), reader, buffer: Vec::new(), end: ChunkEnd::More, raised })
+        Ok(Self { name, source: Some(source), reader, buffer: ChunkBuffer::default(), end: ChunkEnd::More, raised })
     }
 
     pub fn name(&self) -> &str {
@@ -69,7 +69,8 @@ impl<F: Send> ChunkedFile<F> {
         &mut self,
         py: Python<'py>,
         may_be_truncated: bool,
-        read: impl FnOnce(&mut Chunks<F>, &dyn ReadAt, &mut Vec<u8>, usize) -> Result<(usize, ChunkEnd), ReadError> + Send,
+        read: impl FnOnce(&mut Chunks<F>, &dyn ReadAt, &mut ChunkBuffer, usize) -> Result<(usize, ChunkEnd), ReadError>
+        + Send,
     ) -> PyResult<Option<Chunk<'py>>> {
         let Some(source) = self.source.take() else { return Ok(None) };
         let ended = std::mem::replace(&mut self.end, ChunkEnd::End);

@@ -1,6 +1,6 @@
 //! Reads a chunk of batches and compares each batch's offsets with those around it.
 
-use kafkacomp_core::log::{BatchHeader, ChunkEnd, HeaderWalk, Hop, ReadAt, ReadError};
+use kafkacomp_core::log::{BatchHeader, ChunkBuffer, ChunkEnd, HeaderWalk, Hop, ReadAt, ReadError};
 
 use super::Open;
 use super::batch_check::{BatchCheck, Checksums};
@@ -14,7 +14,7 @@ use crate::whole_batch::{MOST_CHECKED, whole_batch};
 impl Open {
     pub(super) fn read_batches(
         &mut self,
-        buffer: &mut Vec<u8>,
+        buffer: &mut ChunkBuffer,
         target: usize,
         options: &ScanOptions,
     ) -> Result<(usize, ChunkResult), ReadError> {
@@ -39,7 +39,7 @@ impl Open {
 
     fn read_checked(
         &mut self,
-        buffer: &mut Vec<u8>,
+        buffer: &mut ChunkBuffer,
         target: usize,
         checksums: Checksums,
         max_output_size: usize,

@@ -20,6 +20,7 @@ use crate::missing::PartitionId;
 use crate::open::{Ends, Open};
 use crate::options::{IsolationLevel, OnError, Partition, Segment};
 use crate::overlap;
+use crate::read_ahead::ReadAhead;
 use crate::relocate;
 use crate::report::{ScanError, SkippedRange};
 use crate::segment_reader::{Reader, SharedSource};
@@ -149,6 +150,12 @@ impl Planner {
         let unreadable =
             (self.options.on_error == OnError::Skip).then(|| Arc::new(SkipUnreadable::new(Arc::clone(&source))));
         let source = unreadable.clone().map_or(source, |source| source as Arc<dyn ReadAt>);
+        let reads_ahead = self.options.threads > 1
+            && self.options.on_error == OnError::Raise
+            && segment.files.is_local()
+            && source.as_slice().is_none();
+        let ahead = reads_ahead.then(|| Arc::new(ReadAhead::new(Arc::clone(&source))));
+        let source = ahead.clone().map_or(source, |source| source as Arc<dyn ReadAt>);
         let source: Arc<dyn ReadAt> = Arc::new(KeptAhead::new(source));
         let length = source.length().map_err(io)?;
         context.log_format = log_format_of(segment, source.as_ref(), length, &self.options)?;
@@ -176,6 +183,7 @@ impl Planner {
             source: SharedSource(source),
             index,
             ends,
+            ahead,
             reader,
             continuity: None,
             others: OtherBatches::new(Arc::clone(&current.segments), index, Arc::clone(&current.known), order),

@@ -59,7 +59,7 @@ impl BatchSink for Collected {
 
 impl Shared {
     /// The planner, unless a worker needs it for longer than a wait costs.
-    fn planner_soon(&self) -> Option<MutexGuard<'_, Option<Planner>>> {
+    pub(super) fn planner_soon(&self) -> Option<MutexGuard<'_, Option<Planner>>> {
         for _ in 0..SPINS {
             match self.planner.try_lock() {
                 Ok(planner) => return Some(planner),
@@ -91,6 +91,7 @@ impl Shared {
         if !lock(&self.queue).has_room(&self.options) {
             return false;
         }
+        self.read_ahead(own.decoder.buffer());
         let Some(mut planner) = self.planner_soon() else { return false };
         if let Some(chunk) = planner.as_mut().and_then(|planner| planner.next_or_panicked(own.decoder.buffer())) {
             own.decoder.begin(chunk);

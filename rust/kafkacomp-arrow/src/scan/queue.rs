@@ -6,11 +6,13 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
+use kafkacomp_core::log::ChunkBuffer;
 
 use crate::decoder::Decoder;
 use crate::options::ScanOptions;
 use crate::plan::Planner;
 use crate::pool::BufferPool;
+use crate::read_ahead::AheadOf;
 use crate::report::{ScanError, ScanReport};
 
 /// The number of chunks per thread in the queue: a thread that is ahead decodes the next one.
@@ -25,6 +27,7 @@ pub(super) struct Shared {
     pub(super) options: Arc<ScanOptions>,
     pub(super) report: Arc<Mutex<ScanReport>>,
     pub(super) planner: Mutex<Option<Planner>>,
+    pub(super) ahead: Arc<AheadOf>,
     pub(super) queue: Mutex<Queue>,
     pub(super) changed: Condvar,
     /// Whether reading has stopped, because the scan failed, ended or was closed.
@@ -80,6 +83,13 @@ impl Shared {
     /// Whether one thread decodes all chunks.
     pub(super) fn is_alone(&self) -> bool {
         self.options.threads <= 1
+    }
+
+    /// Reads what the planner will need into the memory of `buffer`, if threads share the scan of a local file.
+    pub(super) fn read_ahead(&self, buffer: &mut ChunkBuffer) {
+        if !self.is_alone() {
+            self.ahead.read(self.options.threads, buffer);
+        }
     }
 
     pub(super) fn decoder(&self) -> Decoder {

@@ -94,8 +94,9 @@ fn claim(shared: &Shared, decoder: &mut Decoder, channel: &mut Option<SyncSender
         }
         queue.planned += 1;
     }
+    shared.read_ahead(decoder.buffer());
     // Places are given in the order of the planner.
-    let mut planner = lock(&shared.planner);
+    let mut planner = shared.planner_soon().unwrap_or_else(|| lock(&shared.planner));
     let next = planner.as_mut().filter(|_| !shared.closed.load(Ordering::Acquire));
     let chunk = next.and_then(|planner| planner.next_or_panicked(decoder.buffer()));
     let is_claimed = chunk.is_some();

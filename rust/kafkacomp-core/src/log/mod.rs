@@ -36,6 +36,7 @@ pub use maintain::verify_message_set::verify_message_set;
 pub use read::ahead::KeptAhead;
 pub use read::batch_headers::{BatchHeader, HeaderWalk, Hop, next_entry_from};
 pub use read::chunk::{ChunkEnd, ChunkReader, Chunks, chunk_bytes};
+pub use read::chunk_buffer::ChunkBuffer;
 pub use read::entry_chunk::EntryChunkReader;
 pub use read::follow::{FollowEnd, Follower};
 pub use read::large_corrupt::LargeCorrupt;

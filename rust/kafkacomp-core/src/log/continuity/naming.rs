@@ -20,6 +20,7 @@ use crate::log::error::ReadError;
 use crate::log::index::offset::OffsetIndex;
 use crate::log::read::batch_headers::{HeaderWalk, Hop};
 use crate::log::read::chunk::{ChunkEnd, ChunkReader, chunk_bytes};
+use crate::log::read::chunk_buffer::ChunkBuffer;
 use crate::log::read::segment_files::OpenSegment;
 use crate::log::read::source::ReadAt;
 use crate::memory;
@@ -297,7 +298,7 @@ fn begins_elsewhere(
 /// The first two batches, if they are adjacent and their checksums are right.
 fn first_batches(source: &dyn ReadAt) -> Result<(Option<Offsets>, Option<Offsets>), ReadError> {
     let mut chunks = ChunkReader::new(0, source.length()?, true);
-    let (mut buffer, mut found) = (Vec::new(), Vec::new());
+    let (mut buffer, mut found) = (ChunkBuffer::default(), Vec::new());
     loop {
         let position = chunks.position();
         // A path to the method instead of the closure would fix the lifetime of the batch.

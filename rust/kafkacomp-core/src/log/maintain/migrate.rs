@@ -12,6 +12,7 @@ use crate::compress::{Compression, CompressionType};
 use crate::log::ReadAt;
 use crate::log::error::Error;
 use crate::log::read::chunk::ChunkEnd;
+use crate::log::read::chunk_buffer::ChunkBuffer;
 use crate::log::read::entry_chunk::EntryChunkReader;
 use crate::log::write::LogWriter;
 use crate::memory;
@@ -88,7 +89,7 @@ impl Migrator {
         }
         let end = source.length()?;
         let mut chunks = EntryChunkReader::new(start, end, true);
-        let mut buffer = Vec::new();
+        let mut buffer = ChunkBuffer::default();
         loop {
             let begin = chunks.position();
             let (entries, ended) = chunks.entries(source, &mut buffer)?;

@@ -9,6 +9,7 @@ use crate::log::ReadAt;
 use crate::log::continuity::missing::{MissingRange, MissingRanges, MissingReason};
 use crate::log::error::Error;
 use crate::log::read::chunk::ChunkEnd;
+use crate::log::read::chunk_buffer::ChunkBuffer;
 use crate::log::read::entry_chunk::EntryChunkReader;
 use crate::message_set::{Entry, MessageSetReader};
 
@@ -27,7 +28,7 @@ pub fn verify_message_set<B>(
     let mut report = SegmentReport { length: end, ..SegmentReport::default() };
     let mut reader = MessageSetReader::new(options.max_output_size);
     let mut chunks = EntryChunkReader::new(0, end, true);
-    let mut buffer = Vec::new();
+    let mut buffer = ChunkBuffer::default();
     let positions = Positions { base: options.base_offset, end: options.next_base_offset };
     loop {
         let begin = chunks.position();

@@ -8,6 +8,7 @@ use std::io;
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
 
+use super::chunk_buffer::ChunkBuffer;
 use super::source::ReadAt;
 use crate::memory;
 
@@ -132,6 +133,10 @@ impl<S: Deref<Target: ReadAt> + Send + Sync> ReadAt for KeptAhead<S> {
 
     fn for_reading_ahead(&self) -> Option<&dyn ReadAt> {
         Some(&self.0)
+    }
+
+    fn take_ahead(&self, position: u64, before: &[u8], buffer: &mut ChunkBuffer) -> io::Result<bool> {
+        self.0.source.take_ahead(position, before, buffer)
     }
 
     of_the_source!(0.source);

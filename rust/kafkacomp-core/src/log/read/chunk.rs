@@ -8,6 +8,7 @@ use std::io;
 use std::ops::ControlFlow;
 
 use super::candidate::{BatchLayout, Layout};
+use super::chunk_buffer::ChunkBuffer;
 use super::large_corrupt::LargeCorrupt;
 use super::resync::{Resync, Steps};
 use super::source::{ReadAt, part, read_part};
@@ -85,6 +86,11 @@ impl<F> Chunks<F> {
         self.position
     }
 
+    /// The position up to which the source was read: after a chunk, that of the bytes which are not kept for the next one.
+    pub fn read_to(&self) -> u64 {
+        self.position.saturating_add(self.search.window.rest(self.position, usize::MAX).len() as u64)
+    }
+
     /// The source's length as far as it is read.
     pub fn end(&self) -> u64 {
         self.end
@@ -145,7 +151,7 @@ impl<F: Layout> Chunks<F> {
     pub(super) fn read_layout(
         &mut self,
         source: &dyn ReadAt,
-        buffer: &mut Vec<u8>,
+        buffer: &mut ChunkBuffer,
         target: usize,
         mut take: impl FnMut(&mut F, &[u8], u64) -> (usize, Stopped),
     ) -> Result<(usize, ChunkEnd), ReadError> {
@@ -157,7 +163,7 @@ impl<F: Layout> Chunks<F> {
         let mut filled = 0;
         if buffer.capacity() > CAPACITY.max(wanted.saturating_mul(2)) {
             // The last batch was larger than usual: free the memory.
-            *buffer = Vec::new();
+            *buffer = ChunkBuffer::default();
         }
         let in_memory = source.as_slice();
         let mut in_window = in_memory.is_none();
@@ -166,8 +172,8 @@ impl<F: Layout> Chunks<F> {
                 Some(all) => part(all, position, wanted),
                 None if in_window => self.search.window.rest(position, wanted),
                 None => {
-                    extend(source, position, filled, wanted, buffer)?;
-                    &*buffer
+                    extend(source, position, filled, wanted, buffer.parts())?;
+                    &**buffer
                 }
             };
             if data.len() < wanted && !in_window {
@@ -178,7 +184,7 @@ impl<F: Layout> Chunks<F> {
             let is_short = used == 0 && known as u64 != left;
             if in_window && is_short && !matches!(stopped, Stopped::Corrupt(_) | Stopped::Unwanted) {
                 in_window = false;
-                filled = self.search.window.hand_over(position, buffer)?;
+                filled = self.begin_buffer(source, buffer)?;
                 wanted = wanted.max(filled);
                 continue;
             }
@@ -192,8 +198,9 @@ impl<F: Layout> Chunks<F> {
             };
             self.position = position.saturating_add(used as u64);
             if in_window {
-                buffer.clear();
-                memory::append(buffer, self.search.window.rest(position, used)).map_err(io::Error::from)?;
+                let data = buffer.restart();
+                data.clear();
+                memory::append(data, self.search.window.rest(position, used)).map_err(io::Error::from)?;
             } else if in_memory.is_none() {
                 if !buffer.is_empty() {
                     self.search.window.keep(self.position, &buffer[used..])?;
@@ -209,7 +216,7 @@ impl<F: Layout> Chunks<F> {
     fn ended(
         &mut self,
         source: &dyn ReadAt,
-        buffer: &mut Vec<u8>,
+        buffer: &mut ChunkBuffer,
         stopped: Stopped,
         used: usize,
         known: usize,
@@ -243,7 +250,7 @@ impl<F: Layout> Chunks<F> {
     fn verify_large(
         &mut self,
         source: &dyn ReadAt,
-        buffer: &mut Vec<u8>,
+        buffer: &mut ChunkBuffer,
         size: u64,
     ) -> Result<record::Result<()>, ReadError> {
         if size <= CAPACITY as u64 || source.as_slice().is_some() {
@@ -253,12 +260,23 @@ impl<F: Layout> Chunks<F> {
             return Ok(Ok(()));
         }
         self.search.window.keep(self.position, buffer)?;
-        buffer.clear();
+        buffer.restart().clear();
         let verdict = self.search.verify(source, self.position, size)?;
         if verdict.is_ok() {
-            self.search.window.hand_over(self.position, buffer)?;
+            self.search.window.hand_over(self.position, buffer.restart())?;
         }
         Ok(verdict)
+    }
+
+    /// Moves the bytes of the chunk that are known to the front of `buffer`, and returns their number: those that the window
+    /// has, and those after them that the source has read ahead.
+    fn begin_buffer(&mut self, source: &dyn ReadAt, buffer: &mut ChunkBuffer) -> io::Result<usize> {
+        let kept = self.search.window.rest(self.position, usize::MAX);
+        if source.take_ahead(self.position.saturating_add(kept.len() as u64), kept, buffer)? {
+            self.search.window.keep(self.position, &[])?;
+            return Ok(buffer.len());
+        }
+        self.search.window.hand_over(self.position, buffer.restart())
     }
 
     /// Checks whether only zeros are left; the first `known` bytes are zeros.
@@ -331,7 +349,7 @@ impl ChunkReader {
     pub fn read(
         &mut self,
         source: &dyn ReadAt,
-        buffer: &mut Vec<u8>,
+        buffer: &mut ChunkBuffer,
         target: usize,
         mut check: impl FnMut(&RecordBatch<'_>) -> record::Result<()>,
     ) -> Result<(usize, ChunkEnd), ReadError> {

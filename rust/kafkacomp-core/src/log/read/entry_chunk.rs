@@ -3,6 +3,7 @@
 
 use super::candidate::{EntryLayout, Layout};
 use super::chunk::{ChunkEnd, Chunks, Stopped, chunk_bytes};
+use super::chunk_buffer::ChunkBuffer;
 use crate::error_kind::{ErrorKind, MessageSetKind};
 use crate::log::ReadAt;
 use crate::log::error::ReadError;
@@ -29,7 +30,7 @@ impl EntryChunkReader {
     pub(in crate::log) fn entries<'b>(
         &mut self,
         source: &'b dyn ReadAt,
-        buffer: &'b mut Vec<u8>,
+        buffer: &'b mut ChunkBuffer,
     ) -> Result<(impl Iterator<Item = Entry<'b>> + use<'b>, ChunkEnd), ReadError> {
         let begin = self.position();
         let (used, end) = self.read(source, buffer, CHUNK, |_| true)?;
@@ -46,7 +47,7 @@ impl EntryChunkReader {
     pub fn read(
         &mut self,
         source: &dyn ReadAt,
-        buffer: &mut Vec<u8>,
+        buffer: &mut ChunkBuffer,
         target: usize,
         mut wanted: impl FnMut(u64) -> bool,
     ) -> Result<(usize, ChunkEnd), ReadError> {

@@ -5,6 +5,7 @@ pub mod ahead;
 pub mod batch_headers;
 mod candidate;
 pub mod chunk;
+pub mod chunk_buffer;
 pub mod entry_chunk;
 pub mod follow;
 pub mod large_corrupt;

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
+use super::chunk_buffer::ChunkBuffer;
 use crate::memory;
 
 /// [`ReadAt::worth_reading`] of a source whose latency is unknown: it may be an object store.
@@ -46,6 +47,15 @@ pub trait ReadAt: Send + Sync {
     /// The source for reading bytes that will be read again, if this one keeps them until then.
     fn for_reading_ahead(&self) -> Option<&dyn ReadAt> {
         None
+    }
+
+    /// Replaces the content of `buffer` by `before` and the bytes from `position` on, if the source has read them ahead and they
+    /// need not be copied; otherwise returns `false` and leaves it as it is.
+    ///
+    /// # Errors
+    /// That of reading them.
+    fn take_ahead(&self, _position: u64, _before: &[u8], _buffer: &mut ChunkBuffer) -> io::Result<bool> {
+        Ok(false)
     }
 
     /// Checks whether the reader was interrupted or closed. Every operation that may take long calls it at least once per

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::batch_headers::{BatchHeader, HeaderWalk, Hop};
 use super::chunk::{ChunkEnd, ChunkReader};
+use super::chunk_buffer::ChunkBuffer;
 use super::log_format::LogFormat;
 use super::source::{ReadAt, read_full};
 use crate::CompressionType;
@@ -186,7 +187,7 @@ impl<'t> Summarizer<'t> {
     /// Verifies the batches from `position` to the corrupt one, and returns the position of the next intact batch.
     fn resync(&mut self, source: &dyn ReadAt, position: u64, end: u64) -> Result<u64, ReadError> {
         let mut chunks = ChunkReader::new(position, end, true);
-        let mut buffer = Vec::new();
+        let mut buffer = ChunkBuffer::default();
         loop {
             let begin = chunks.position();
             let mut intact = Vec::new();

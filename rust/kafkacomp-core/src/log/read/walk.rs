@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::chunk::{ChunkEnd, ChunkReader, chunk_bytes};
+use super::chunk_buffer::ChunkBuffer;
 use super::source::ReadAt;
 use crate::log::error::{ContentError, ReadError};
 
@@ -68,7 +69,7 @@ pub fn walk_chunks<B>(
 ) -> Result<ControlFlow<B>, ReadError> {
     let end = chunks.end();
     let target = if source.is_remote() { REMOTE_CHUNK } else { CHUNK };
-    let mut buffer = Vec::new();
+    let mut buffer = ChunkBuffer::default();
     loop {
         let position = chunks.position();
         // A method's name instead of the closure would fix the batch's lifetime.

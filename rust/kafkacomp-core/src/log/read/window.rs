@@ -107,7 +107,7 @@ impl Window {
             self.begin = begin;
         }
         let wanted = usize::try_from(target.saturating_sub(self.begin)).unwrap_or(usize::MAX);
-        extend(source, self.begin, self.buffer.len(), wanted, &mut self.buffer)?;
+        extend(source, self.begin, self.buffer.len(), wanted, (&mut self.buffer, 0))?;
         if self.buffer.len() < wanted {
             return Err(ReadError::Shrunk { length: source.length()?, expected: end });
         }
@@ -115,31 +115,37 @@ impl Window {
     }
 }
 
-/// Reads until `buffer` has `wanted` bytes or the source ends. The first byte of `buffer` is that at `begin`; its first `there`
-/// bytes have been read before.
+/// Reads until the buffer has `wanted` bytes after the first `room`, or the source ends. The byte after these is that at
+/// `begin`; `there` bytes from it on have been read before.
 pub(super) fn extend(
     source: &dyn ReadAt,
     begin: u64,
     there: usize,
     wanted: usize,
-    buffer: &mut Vec<u8>,
+    (buffer, room): (&mut Vec<u8>, usize),
 ) -> io::Result<()> {
     let mut at = there;
-    let read = append(source, begin, wanted, buffer, &mut at);
+    let read = append(source, begin, wanted, (buffer, room), &mut at);
     // Drop what was not read, also after an error.
-    buffer.truncate(at);
+    buffer.truncate(room.saturating_add(at));
     read
 }
 
 /// Reads from `at` up to `wanted` or to the end of the source, and advances `at`.
-fn append(source: &dyn ReadAt, begin: u64, wanted: usize, buffer: &mut Vec<u8>, at: &mut usize) -> io::Result<()> {
+fn append(
+    source: &dyn ReadAt,
+    begin: u64,
+    wanted: usize,
+    (buffer, room): (&mut Vec<u8>, usize),
+    at: &mut usize,
+) -> io::Result<()> {
     if wanted > AT_ONCE {
-        memory::reserve(buffer, wanted.saturating_sub(buffer.len()))?;
+        memory::reserve(buffer, room.saturating_add(wanted).saturating_sub(buffer.len()))?;
     }
     while *at < wanted {
         let end = wanted.min(at.saturating_add(AT_ONCE));
-        memory::resize(buffer, end.max(buffer.len()))?;
-        *at += read_full(source, &mut buffer[*at..end], begin.saturating_add(*at as u64))?;
+        memory::resize(buffer, room.saturating_add(end).max(buffer.len()))?;
+        *at += read_full(source, &mut buffer[room..][*at..end], begin.saturating_add(*at as u64))?;
         if *at < end {
             break;
         }

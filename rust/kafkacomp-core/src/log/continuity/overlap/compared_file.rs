@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::error_kind::Category;
 use crate::log::error::{Error, ReadError};
 use crate::log::read::chunk::{ChunkEnd, ChunkReader, chunk_bytes};
+use crate::log::read::chunk_buffer::ChunkBuffer;
 use crate::log::read::source::{ReadAt, read_part};
 use crate::memory::{self, OutOfMemory};
 use crate::record::batch::MAGIC_OFFSET;
@@ -97,7 +98,7 @@ pub(super) struct ComparedFile {
     kept_records: usize,
     chunks: ChunkReader,
     /// The bytes of the last chunk, and its position.
-    buffer: Vec<u8>,
+    buffer: ChunkBuffer,
     chunk: u64,
     is_corrupt_inside: bool,
     ended: bool,
@@ -113,7 +114,7 @@ impl ComparedFile {
             records: HashMap::new(),
             kept_records: 0,
             chunks: ChunkReader::new(start, length, true),
-            buffer: Vec::new(),
+            buffer: ChunkBuffer::default(),
             chunk: start,
             is_corrupt_inside: false,
             ended: false,
@@ -143,7 +144,7 @@ impl ComparedFile {
 
     /// Frees the memory of the chunk.
     pub(super) fn drop_chunk(&mut self) {
-        self.buffer = Vec::new();
+        self.buffer = ChunkBuffer::default();
         let known = self.chunks.take_large_corrupt();
         self.chunks = ChunkReader::new(self.chunks.position(), self.chunks.end(), true).with_large_corrupt(known);
     }

@@ -4,6 +4,7 @@ use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use crate::log::error::ReadError;
 use crate::log::read::batch_headers::{HeaderWalk, Hop};
 use crate::log::read::chunk::{ChunkReader, chunk_bytes};
+use crate::log::read::chunk_buffer::ChunkBuffer;
 use crate::log::read::source::ReadAt;
 use crate::record::{Batches, RecordBatch, RecordReader};
 
@@ -20,7 +21,7 @@ pub fn start_offset(source: &dyn ReadAt, base_offset: i64) -> Result<i64, ReadEr
         return Ok(base_offset);
     }
     let mut chunks = ChunkReader::new(0, end, true);
-    let mut buffer = Vec::new();
+    let mut buffer = ChunkBuffer::default();
     // A path to the method instead of the closure would fix the lifetime of the batch.
     #[allow(clippy::redundant_closure_for_method_calls)]
     let (used, _) = chunks.read(source, &mut buffer, 0, |batch| batch.ensure_valid())?;

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::*;
 use crate::checksum::{crc32, crc32c};
 use crate::log::read::candidate::EntryLayout;
-use crate::log::{ChunkEnd, ChunkReader, EntryChunkReader, InMemory, SegmentPart, walk_chunks, walk_segment};
+use crate::log::{
+    ChunkBuffer, ChunkEnd, ChunkReader, EntryChunkReader, InMemory, SegmentPart, walk_chunks, walk_segment,
+};
 
 /// A batch of magic 2 with one record; `crc` is added to the right checksum.
 fn batch_with(value: &[u8], crc: u32) -> Vec<u8> {
@@ -112,7 +114,7 @@ impl ReadAt for Counting {
 fn walk(source: &dyn ReadAt) -> (Vec<Extent>, Steps) {
     let end = source.length().unwrap();
     let mut chunks = ChunkReader::new(0, end, true);
-    let mut buffer = Vec::new();
+    let mut buffer = ChunkBuffer::default();
     let mut found: Vec<Extent> = Vec::new();
     loop {
         let begin = chunks.position();
@@ -231,7 +233,7 @@ fn false_entries_of_growing_lengths() {
         let length = data.len() as u64;
         let source = Counting::new(data);
         let mut chunks = EntryChunkReader::new(0, length, true);
-        let mut buffer = Vec::new();
+        let mut buffer = ChunkBuffer::default();
         while chunks.position() < length {
             let (_, ended) = chunks.read(&source, &mut buffer, 4 << 20, |_| true).unwrap();
             match ended {
@@ -382,7 +384,7 @@ fn a_size_that_is_false_takes_no_memory() {
     assert_eq!(walk(&source).0, [(0, small.len() as u64)]);
     // Without checksums as well, and an intact batch of zeros is one.
     let mut chunks = ChunkReader::new(0, source.length().unwrap(), false);
-    let mut buffer = Vec::new();
+    let mut buffer = ChunkBuffer::default();
     assert_eq!(chunks.read(&source, &mut buffer, 1, |_| Ok(())).unwrap().0, small.len());
     let (used, ended) = chunks.read(&source, &mut buffer, 1, |_| Ok(())).unwrap();
     assert!(used == 0 && matches!(ended, ChunkEnd::Corrupt(_)), "{ended:?}");
@@ -469,7 +471,7 @@ fn entries_of_0_7() {
         let length = data.len() as u64;
         let source = Counting::new(data);
         let mut chunks = EntryChunkReader::new(0, length, true);
-        let mut buffer = Vec::new();
+        let mut buffer = ChunkBuffer::default();
         let mut intact = 0;
         while chunks.position() < length {
             let (used, ended) = chunks.read(&source, &mut buffer, 4 << 20, |_| true).unwrap();

@@ -1,0 +1,473 @@
+//! Reading a segment ahead of the planner, with several threads at once.
+//!
+//! Where a chunk begins is known only when the one before it is planned, so planning is done by one thread at a time. Reading
+//! the bytes takes longer than planning them, and up to half the time of an uncompressed scan. Therefore each thread reads
+//! the next bytes of the segment before it asks for the planner, wherever batches begin, and the planner takes what was read
+//! instead of reading. The bytes are not copied: a block has room for the end of the chunk before it.
+
+use std::collections::VecDeque;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use kafkacomp_core::log::read::source::read_full;
+use kafkacomp_core::log::{ChunkBuffer, ReadAt};
+use kafkacomp_core::memory;
+
+/// The room before the bytes of a block: the planner puts the incomplete batch there with which the chunk before ends.
+const ROOM: usize = 64 << 10;
+
+/// The size from which on nothing is read ahead: batches as large as that are rare, and each thread would need the memory.
+const MOST_BYTES: usize = 4 << 20;
+
+/// The most buffers that are kept for other blocks.
+const MOST_SPARE: usize = 4;
+
+/// How often a thread looks whether another one has read a block, and how long it pauses between two looks, before it waits:
+/// for about the time of reading a block, which is less than that of waking a thread.
+const SPINS: usize = 500;
+const PAUSES: usize = 16;
+
+/// How long a thread waits for a block before it checks for an interrupt.
+const TICK: Duration = Duration::from_millis(50);
+
+/// The segment that threads read ahead: the one that the planner reads, if it is a local file.
+#[derive(Debug, Default)]
+pub struct AheadOf(Mutex<Option<Arc<ReadAhead>>>);
+
+impl AheadOf {
+    /// Continues with another segment, or with none.
+    pub fn set(&self, segment: Option<Arc<ReadAhead>>) {
+        *lock(&self.0) = segment;
+    }
+
+    /// Reads the next block with the memory of `buffer`, unless `most` of them were read and not planned.
+    pub fn read(&self, most: usize, buffer: &mut ChunkBuffer) {
+        let segment = lock(&self.0).clone();
+        if let Some(segment) = segment {
+            segment.read_next(most, buffer);
+        }
+    }
+}
+
+/// What the planner reads next.
+#[derive(Debug)]
+pub struct Plan {
+    /// Where the next chunk begins.
+    pub next: u64,
+    /// The position up to which the source was read: the bytes from `next` on are kept for the next chunk.
+    pub read_to: u64,
+    /// Where the last chunk ends, as far as that is known.
+    pub end: u64,
+    /// The size of the chunk before.
+    pub used: u64,
+    /// The size of a chunk, unless a batch is larger.
+    pub target: usize,
+}
+
+/// A source whose next bytes are read by other threads than the one that asks for them.
+pub struct ReadAhead {
+    source: Arc<dyn ReadAt>,
+    state: Mutex<State>,
+    /// Notified when a block was read.
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Consecutive blocks, which end at `next`.
+    blocks: VecDeque<Block>,
+    /// The position of the next block.
+    next: u64,
+    /// Where reading ahead ends.
+    end: u64,
+    /// The size of a block; 0 before the first chunk.
+    size: usize,
+    /// The length of the block that the last chunk was taken from.
+    taken: Option<usize>,
+    /// Whether a batch is larger than a chunk should be.
+    are_large: bool,
+    /// Memory of blocks that were not needed.
+    spare: Vec<Vec<u8>>,
+}
+
+/// A part of the source.
+#[derive(Debug)]
+struct Block {
+    position: u64,
+    length: usize,
+    bytes: Bytes,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    /// A thread is reading them.
+    Awaited,
+    Read(ChunkBuffer),
+    /// The error of reading them, until it has been returned.
+    Failed(Option<io::Error>),
+}
+
+impl Block {
+    fn end(&self) -> u64 {
+        self.position.saturating_add(self.length as u64)
+    }
+}
+
+impl State {
+    /// Keeps memory for another block.
+    fn keep(&mut self, buffer: ChunkBuffer) {
+        if buffer.capacity() > 0 && self.spare.len() < MOST_SPARE {
+            self.spare.push(buffer.into_parts().0);
+        }
+    }
+
+    /// Drops the first blocks, up to the one that ends after `position`.
+    fn drop_until(&mut self, position: u64) {
+        while self.blocks.front().is_some_and(|block| block.end() <= position)
+            && let Some(block) = self.blocks.pop_front()
+        {
+            if let Bytes::Read(buffer) = block.bytes {
+                self.keep(buffer);
+            }
+        }
+    }
+
+    /// The block that has the byte at `position`.
+    fn block_at(&mut self, position: u64) -> Option<&mut Block> {
+        self.blocks.iter_mut().find(|block| (block.position..block.end()).contains(&position))
+    }
+}
+
+impl std::fmt::Debug for ReadAhead {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReadAhead").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+impl ReadAhead {
+    /// Over `source`; nothing is read ahead before the first chunk.
+    pub fn new(source: Arc<dyn ReadAt>) -> Self {
+        Self { source, state: Mutex::default(), changed: Condvar::new() }
+    }
+
+    /// Tells what the planner reads next.
+    pub fn expect(&self, plan: &Plan) {
+        let mut state = lock(&self.state);
+        let used = usize::try_from(plan.used).unwrap_or(usize::MAX);
+        let kept = usize::try_from(plan.read_to.saturating_sub(plan.next)).unwrap_or(usize::MAX);
+        let is_near = used <= plan.target.saturating_add(ROOM);
+        let was_block = used <= state.taken.take().unwrap_or(plan.target).saturating_add(ROOM);
+        state.are_large = !was_block || (state.are_large && !is_near);
+        // If each chunk is one large batch, a block should be as long: else ever more of the next block would be copied.
+        let size = if is_near || state.are_large { used.max(plan.target) } else { plan.target };
+        let size = size.saturating_sub(kept.saturating_sub(ROOM / 2)).max(ROOM);
+        state.size = if size > MOST_BYTES { 0 } else { size };
+        state.end = plan.end;
+        state.drop_until(plan.read_to);
+        if state.block_at(plan.read_to).is_none() && plan.read_to != state.next {
+            state.drop_until(u64::MAX);
+            state.next = plan.read_to;
+        }
+    }
+
+    fn read_next(&self, most: usize, buffer: &mut ChunkBuffer) {
+        let mut state = lock(&self.state);
+        let left = state.end.saturating_sub(state.next);
+        let length = state.size.min(usize::try_from(left).unwrap_or(usize::MAX));
+        if length == 0 || state.blocks.len() >= most {
+            return;
+        }
+        let position = state.next;
+        state.next = position.saturating_add(length as u64);
+        state.blocks.push_back(Block { position, length, bytes: Bytes::Awaited });
+        let mut data = std::mem::take(buffer).into_parts().0;
+        if data.capacity() == 0 {
+            data = state.spare.pop().unwrap_or_default();
+        }
+        drop(state);
+        // After a panic the planner reads the bytes itself, and its panic becomes an error that names the segment.
+        let read = catch_unwind(AssertUnwindSafe(|| self.fill(&mut data, position, length))).unwrap_or(Ok(false));
+        let bytes = match read {
+            Ok(true) => Bytes::Read(ChunkBuffer::with_room(data, ROOM)),
+            Ok(false) => Bytes::Failed(None),
+            Err(error) => Bytes::Failed(Some(error)),
+        };
+        let mut state = lock(&self.state);
+        let is_this = |block: &&mut Block| {
+            (block.position, block.length) == (position, length) && matches!(block.bytes, Bytes::Awaited)
+        };
+        if let Some(block) = state.blocks.iter_mut().find(is_this) {
+            block.bytes = bytes;
+        } else if let Bytes::Read(buffer) = bytes {
+            // The planner has gone elsewhere.
+            state.keep(buffer);
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Reads a block; false if the source ends within it.
+    fn fill(&self, data: &mut Vec<u8>, position: u64, length: usize) -> io::Result<bool> {
+        let needed = ROOM.saturating_add(length);
+        if data.capacity() < needed {
+            // With room for somewhat longer blocks. A vector that grows would double: too much for the views that retain it.
+            *data = memory::with_capacity(needed.saturating_add(ROOM))?;
+        }
+        memory::resize(data, needed)?;
+        Ok(read_full(self.source.as_ref(), &mut data[ROOM..], position)? == length)
+    }
+
+    /// Waits until the block with the byte at `position` has been read. `None` if there is no such block, or it could not be read
+    /// and the error was returned.
+    fn at(&self, position: u64) -> io::Result<Option<MutexGuard<'_, State>>> {
+        let mut state = lock(&self.state);
+        let mut spins = 0;
+        loop {
+            match state.block_at(position).map(|block| &mut block.bytes) {
+                None | Some(Bytes::Failed(None)) => return Ok(None),
+                Some(Bytes::Failed(error)) => return error.take().map_or(Ok(None), Err),
+                Some(Bytes::Read(_)) => return Ok(Some(state)),
+                Some(Bytes::Awaited) => {}
+            }
+            if spins < SPINS {
+                drop(state);
+                spins += 1;
+                (0..PAUSES).for_each(|_| std::hint::spin_loop());
+                state = lock(&self.state);
+                continue;
+            }
+            let (waited, time) = self.changed.wait_timeout(state, TICK).unwrap_or_else(PoisonError::into_inner);
+            state = waited;
+            if time.timed_out() {
+                drop(state);
+                self.source.check_interrupt()?;
+                state = lock(&self.state);
+            }
+        }
+    }
+}
+
+impl ReadAt for ReadAhead {
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        if let Some(mut state) = self.at(position)?
+            && let Some(Block { position: begin, bytes: Bytes::Read(bytes), .. }) = state.block_at(position)
+        {
+            let from = usize::try_from(position.saturating_sub(*begin)).unwrap_or(usize::MAX);
+            let rest = bytes.get(from..).unwrap_or_default();
+            let size = rest.len().min(buffer.len());
+            buffer[..size].copy_from_slice(&rest[..size]);
+            return Ok(size);
+        }
+        self.source.read_at(buffer, position)
+    }
+
+    fn take_ahead(&self, position: u64, before: &[u8], buffer: &mut ChunkBuffer) -> io::Result<bool> {
+        let Some(mut state) = self.at(position)? else { return Ok(false) };
+        let Some(index) = state.blocks.iter().position(|block| (block.position..block.end()).contains(&position))
+        else {
+            return Ok(false);
+        };
+        let Some(Block { position: begin, length, bytes: Bytes::Read(bytes) }) = state.blocks.get_mut(index) else {
+            return Ok(false);
+        };
+        let from = usize::try_from(position.saturating_sub(*begin)).unwrap_or(usize::MAX);
+        if ROOM.saturating_add(from) < before.len() {
+            return Ok(false);
+        }
+        bytes.advance(from);
+        bytes.prepend(before);
+        let taken = Some(*length);
+        let old = std::mem::replace(buffer, std::mem::take(bytes));
+        state.blocks.drain(..=index);
+        state.taken = taken;
+        state.keep(old);
+        Ok(true)
+    }
+
+    fn worth_reading(&self) -> usize {
+        self.source.worth_reading()
+    }
+
+    fn is_remote(&self) -> bool {
+        self.source.is_remote()
+    }
+
+    fn chunk_size(&self) -> u64 {
+        self.source.chunk_size()
+    }
+
+    fn check_interrupt(&self) -> io::Result<()> {
+        self.source.check_interrupt()
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        self.source.length()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    /// Bytes that cannot be read from a position on, as long as a flag is set.
+    struct Faulty {
+        data: Vec<u8>,
+        from: usize,
+        panics: bool,
+        fails: AtomicBool,
+    }
+
+    impl Faulty {
+        fn new(length: usize) -> Self {
+            let data = (0..length).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+            Self { data, from: usize::MAX, panics: false, fails: AtomicBool::new(true) }
+        }
+    }
+
+    impl ReadAt for Faulty {
+        fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+            let at = position as usize;
+            if at + buffer.len() > self.from && self.fails.load(Ordering::Relaxed) {
+                assert!(!self.panics, "in a read");
+                return Err(io::Error::other("in a read"));
+            }
+            let rest = self.data.get(at..).unwrap_or_default();
+            let size = rest.len().min(buffer.len());
+            buffer[..size].copy_from_slice(&rest[..size]);
+            Ok(size)
+        }
+
+        fn length(&self) -> io::Result<u64> {
+            Ok(self.data.len() as u64)
+        }
+    }
+
+    /// The next chunk of a reader that keeps the bytes from `begin` to `position`, of at least `least` bytes.
+    fn chunk(ahead: &ReadAhead, data: &[u8], begin: usize, position: usize, least: usize) -> io::Result<ChunkBuffer> {
+        let mut buffer = ChunkBuffer::default();
+        let before = &data[begin..position];
+        if !ahead.take_ahead(position as u64, before, &mut buffer)? {
+            buffer = ChunkBuffer::with_room(before.to_vec(), 0);
+        }
+        let mut bytes = buffer.to_vec();
+        let (there, end) = (bytes.len(), data.len().min(begin + least.max(buffer.len())));
+        bytes.resize(end - begin, 0);
+        let read = read_full(ahead, &mut bytes[there..], (begin + there) as u64)?;
+        bytes.truncate(there + read);
+        Ok(ChunkBuffer::with_room(bytes, 0))
+    }
+
+    fn expect(ahead: &ReadAhead, begin: usize, position: usize, end: usize, used: usize, target: usize) {
+        let [next, read_to, end, used] = [begin, position, end, used].map(|each| each as u64);
+        ahead.expect(&Plan { next, read_to, end, used, target });
+    }
+
+    #[test]
+    fn a_block_is_taken_without_a_copy_and_with_the_bytes_before_it() {
+        let source = Arc::new(Faulty::new(1_000_000));
+        let ahead = ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>);
+        let mut buffer = ChunkBuffer::default();
+        // Nothing is expected yet.
+        ahead.read_next(2, &mut buffer);
+        assert!(lock(&ahead.state).blocks.is_empty());
+        expect(&ahead, 90_000, 100_000, 900_000, 90_000, 200_000);
+        for _ in 0..3 {
+            ahead.read_next(2, &mut ChunkBuffer::default());
+        }
+        // No more than two blocks.
+        assert_eq!(lock(&ahead.state).next, 500_000);
+        assert!(ahead.take_ahead(100_000, &source.data[90_000..100_000], &mut buffer).unwrap());
+        assert!(*buffer == source.data[90_000..300_000]);
+        // The rest of a block of which the beginning was copied.
+        let mut copied = vec![0; 70_000];
+        assert_eq!(read_full(&ahead, &mut copied, 300_000).unwrap(), 70_000);
+        assert!(copied == source.data[300_000..370_000]);
+        assert!(ahead.take_ahead(370_000, &copied, &mut buffer).unwrap());
+        assert!(*buffer == source.data[300_000..500_000]);
+        // The last block ends where nothing more is needed.
+        expect(&ahead, 500_000, 500_000, 600_000, 200_000, 200_000);
+        ahead.read_next(2, &mut buffer);
+        ahead.read_next(2, &mut buffer);
+        assert_eq!(lock(&ahead.state).next, 600_000);
+        assert_eq!(lock(&ahead.state).blocks.len(), 1);
+    }
+
+    #[test]
+    fn random_chunks_are_those_of_the_source() {
+        for seed in 0..40_u64 {
+            let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+            let mut next = |most: usize| {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                (random % most as u64) as usize
+            };
+            let source = Arc::new(Faulty::new(3_000_000 + next(1_000_000)));
+            let ahead = Arc::new(ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>));
+            let slot = Arc::new(AheadOf::default());
+            slot.set(Some(Arc::clone(&ahead)));
+            let ended = Arc::new(AtomicBool::new(false));
+            let readers: Vec<_> = (0..3)
+                .map(|_| {
+                    let (slot, ended) = (Arc::clone(&slot), Arc::clone(&ended));
+                    thread::spawn(move || {
+                        let mut buffer = ChunkBuffer::default();
+                        while !ended.load(Ordering::Relaxed) {
+                            slot.read(3, &mut buffer);
+                            thread::yield_now();
+                        }
+                    })
+                })
+                .collect();
+            let (data, target) = (&source.data, 64 << 10 << next(4));
+            let (mut begin, mut position) = (0, 0);
+            while begin < data.len() {
+                let found = chunk(&ahead, data, begin, position, 1 + next(2 * target)).unwrap();
+                assert!(*found == data[begin..begin + found.len()], "seed {seed}, at {begin}");
+                // Some of the bytes are kept, at most all of a large batch; sometimes the reader goes elsewhere.
+                let used = found.len() - next(found.len().min(200_000));
+                (position, begin) = (begin + found.len(), begin + used);
+                if next(20) == 0 {
+                    begin = next(data.len());
+                    position = begin;
+                }
+                expect(&ahead, begin, position, data.len() - next(2) * next(50_000), used, target);
+                assert!(lock(&ahead.state).blocks.len() <= 3);
+            }
+            ended.store(true, Ordering::Relaxed);
+            for reader in readers {
+                reader.join().unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn a_block_that_cannot_be_read_is_read_again_after_its_error() {
+        for panics in [false, true] {
+            let source = Arc::new(Faulty { from: 300_000, panics, ..Faulty::new(1_000_000) });
+            let ahead = ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>);
+            expect(&ahead, 100_000, 100_000, 1_000_000, 100_000, 200_000);
+            (0..3).for_each(|_| ahead.read_next(3, &mut ChunkBuffer::default()));
+            let mut buffer = ChunkBuffer::default();
+            assert!(ahead.take_ahead(100_000, &[], &mut buffer).unwrap());
+            assert!(*buffer == source.data[100_000..300_000]);
+            let second = ahead.take_ahead(300_000, &[], &mut buffer);
+            assert_eq!(
+                second.map_err(|error| error.to_string()),
+                if panics { Ok(false) } else { Err("in a read".into()) }
+            );
+            source.fails.store(false, Ordering::Relaxed);
+            let found = chunk(&ahead, &source.data, 300_000, 300_000, 1).unwrap();
+            assert!(*found == source.data[300_000..=300_000]);
+        }
+    }
+}
