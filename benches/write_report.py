@@ -91,7 +91,9 @@ def _summary() -> list[str]:
             " own library and the checksum alone (compressed batches of 16 KB and 1 MB, `binary_view`)."
         )
         shares = _span([100 * result["ratios"]["views_file threads by processes"] for result in limits], "{:.0f}")
-        lines.append(f"- Two threads reach {shares}% of the throughput of two independent processes (files, `binary_view`).")
+        lines.append(
+            f"- Two threads reach {shares}% of the throughput of two independent processes (files, `binary_view`)."
+        )
     java = [each for each in (_load("compare-java") or {"results": []})["results"] if each["batch"] == "16k"]
     if java:
         ratios = _span([result["ratios"]["poll"] for result in java], "{:.1f}")

@@ -25,8 +25,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
 BATCHES = (SMALL / "modern" / "restarts" / "restarts-0" / "00000000000000000000.log").read_bytes()
 
-#: Each would take hours: its source ends in a terabyte of zeros, as a preallocated file does. Text is in base64: not every
-#: header is UTF-8, and a command that meets one ends with an error.
+#: Each would take hours: its source ends in a terabyte of zeros, as a preallocated file does. Text is in base64: not
+#: every header is UTF-8, and a command that meets one ends with an error.
 COMMANDS = {
     "export parquet": ("export", "{log}", "-o", "{target}/x.parquet"),
     "export csv": ("export", "{log}", "--bytes", "base64", "-o", "{target}/x.csv"),

@@ -260,6 +260,13 @@ impl ReadAt for ReadAhead {
             buffer[..size].copy_from_slice(&rest[..size]);
             return Ok(size);
         }
+        if buffer.len() >= ROOM {
+            // The planner reads what no thread has read yet; the next block comes after it.
+            let mut state = lock(&self.state);
+            if position == state.next {
+                state.next = position.saturating_add(buffer.len() as u64);
+            }
+        }
         self.source.read_at(buffer, position)
     }
 

@@ -101,7 +101,7 @@ fn several_threads_find_what_one_finds() {
     let (mut failed, mut intact) = (0, 0);
     for case in 0..60 {
         let (mut files, mut offset) = (Vec::new(), 0);
-        for number in 0..1 + numbers.below(3) {
+        for number in 0..=numbers.below(3) {
             let path = folder.join(format!("{number}.log"));
             let (mut data, end) = segment(&mut numbers, offset);
             damage(&mut numbers, &mut data);
