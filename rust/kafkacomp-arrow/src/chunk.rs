@@ -18,6 +18,8 @@ pub struct Chunk {
     pub position: u64,
     /// The number of bytes.
     pub(crate) length: usize,
+    /// Whether the planner has verified the checksums.
+    pub(crate) is_verified: bool,
     /// The segment; `None` before the first one.
     pub(crate) source: Option<SharedSource>,
     /// The context of all its batches.
@@ -63,6 +65,7 @@ impl Chunk {
         Self {
             position: 0,
             length: 0,
+            is_verified: false,
             source: None,
             context,
             ordered: false,

@@ -110,11 +110,20 @@ impl Open {
         self.continuity.as_mut().map_or_else(|| std::mem::take(&mut self.found), Continuity::take_findings)
     }
 
-    /// Reads a chunk of about `target` bytes, and returns its length and what follows it.
+    /// Whether the checksums of the next chunk are verified when it is read, and not by the worker that builds its columns. In
+    /// memory that is faster as long as no other thread waits: verifying loads the header of the next batch into the cache, for
+    /// which this thread would wait otherwise.
+    pub fn verifies(&self, options: &ScanOptions, is_awaited: bool) -> bool {
+        let is_faster = !is_awaited && self.source.0.as_slice().is_some();
+        options.verify_crc && (options.planner_verifies() || self.anomaly.is_some() || is_faster)
+    }
+
+    /// Reads a chunk of about `target` bytes, verifies their checksums if `verifies` is true, and returns the length of the
+    /// chunk and what follows it.
     pub fn read(
         &mut self,
         buffer: &mut ChunkBuffer,
-        target: usize,
+        (target, verifies): (usize, bool),
         options: &ScanOptions,
         report: &Mutex<ScanReport>,
     ) -> (usize, Step) {
@@ -123,7 +132,7 @@ impl Open {
         let left = self.likely_stop.saturating_sub(begin);
         let target = target.min(usize::try_from(left).unwrap_or(usize::MAX));
         let read = match &self.reader {
-            Reader::Records(_) => self.read_batches(buffer, target, options),
+            Reader::Records(_) => self.read_batches(buffer, (target, verifies), options),
             Reader::MessageSet(_) => self.read_entries(buffer, target),
         };
         if let Some(ahead) = &self.ahead {

@@ -82,16 +82,10 @@ pub struct ScanOptions {
 }
 
 impl ScanOptions {
-    /// Whether the planner verifies checksums when it divides the segment, and not the worker that builds the columns. The planner
-    /// must do so to skip corruption. With one thread it is also faster: verifying loads the header of the next batch into the
-    /// cache, for which the planner would wait otherwise. Several threads would wait for the planner.
+    /// Whether the planner verifies the checksums of all chunks when it divides the segment, and not the worker that builds the
+    /// columns. It must do so to skip corruption, and with one thread nobody waits for it.
     pub(crate) fn planner_verifies(&self) -> bool {
         self.verify_crc && (self.on_error == OnError::Skip || self.threads <= 1)
-    }
-
-    /// Whether the worker verifies checksums.
-    pub(crate) fn worker_verifies(&self) -> bool {
-        self.verify_crc && !self.planner_verifies()
     }
 }
 

@@ -120,9 +120,10 @@ impl Planner {
     }
 
     /// Reads the next chunk into `buffer`; `None` at the end or after an error. After a panic, the last chunk is an error that
-    /// names the segment.
-    pub fn next_or_panicked(&mut self, buffer: &mut ChunkBuffer) -> Option<Chunk> {
-        catch_unwind(AssertUnwindSafe(|| self.next(buffer))).unwrap_or_else(|panic| Some(self.panicked(panic.as_ref())))
+    /// names the segment. `is_awaited` says that other threads wait for the planner.
+    pub fn next_or_panicked(&mut self, buffer: &mut ChunkBuffer, is_awaited: bool) -> Option<Chunk> {
+        catch_unwind(AssertUnwindSafe(|| self.next(buffer, is_awaited)))
+            .unwrap_or_else(|panic| Some(self.panicked(panic.as_ref())))
     }
 
     fn panicked(&mut self, panic: &(dyn Any + Send)) -> Chunk {
@@ -132,7 +133,7 @@ impl Planner {
         Chunk::failed(Arc::new(context), error)
     }
 
-    fn next(&mut self, buffer: &mut ChunkBuffer) -> Option<Chunk> {
+    fn next(&mut self, buffer: &mut ChunkBuffer, is_awaited: bool) -> Option<Chunk> {
         while !self.failed {
             let mut open = match self.open.take() {
                 Some(open) => open,
@@ -151,7 +152,8 @@ impl Planner {
             let (position, expected) = (open.position(), open.expected());
             let context = Arc::clone(&open.context);
             let (source, ordered, started) = (Some(open.source.clone()), open.ordered, open.has_started());
-            let (length, step) = open.read(buffer, self.target(), &self.options, &self.report);
+            let is_verified = open.verifies(&self.options, is_awaited);
+            let (length, step) = open.read(buffer, (self.target(), is_verified), &self.options, &self.report);
             let (finish, error) = match step {
                 Step::More => (None, None),
                 Step::Done(finish) => (Some(finish), None),
@@ -188,6 +190,7 @@ impl Planner {
                 return Some(Chunk {
                     position,
                     length,
+                    is_verified,
                     source,
                     context,
                     ordered,

@@ -9,10 +9,11 @@
 //! it pauses between Kafka batches, and leaves one that would fill several Arrow batches to a new worker.
 
 mod own_chunks;
+mod planning;
 mod queue;
 mod worker_thread;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
@@ -103,6 +104,7 @@ impl Scan {
             options: Arc::new(options),
             report: Arc::default(),
             planner: Mutex::new(None),
+            waiting: AtomicUsize::new(0),
             ahead: Arc::default(),
             queue: Mutex::default(),
             changed: Condvar::new(),

@@ -70,8 +70,8 @@ pub struct Worker {
     singles: Box<SingleRecords>,
     seen: Seen,
     pool: Arc<BufferPool>,
-    /// Whether values are views and not copied.
-    views: bool,
+    /// Whether the checksums of the current chunk have not been verified yet.
+    verifies: bool,
     /// The size of the last decompressed batch.
     last_payload: usize,
     /// Whether the decompressed bytes got their reference count in the middle of a batch.
@@ -103,7 +103,7 @@ impl Worker {
             singles: Box::default(),
             seen: Seen::default(),
             pool: Arc::clone(pool),
-            views,
+            verifies: false,
             last_payload: 0,
             is_shared: false,
             enough,
@@ -126,6 +126,7 @@ impl Worker {
         sink: Sink<'_>,
     ) -> Result<Decoded, ScanError> {
         self.collects = sink.collected().is_some();
+        self.verifies = self.options.verify_crc && !chunk.is_verified;
         if let Some(shared) = shared.filter(|_| progress.is_none()) {
             self.builder.set_buffer(Origin::Chunk, shared.clone());
         }
@@ -322,7 +323,7 @@ impl Worker {
         chunk_offsets: &mut ChunkOffsets<'_>,
         sink: Sink<'_>,
     ) -> Result<Taken, BatchError> {
-        if self.options.worker_verifies() {
+        if self.verifies {
             batch.ensure_valid().map_err(BatchError::record)?;
         }
         // Without bounds, as mostly, only control batches are left out.
@@ -354,7 +355,7 @@ impl Worker {
             return taken.map(|()| Taken::All);
         }
         let Some(mut records) = self.reader.plain_records(batch) else {
-            return if self.views {
+            return if self.has_views() {
                 self.batch_of_views(batch, context, filter, chunk_offsets, sink)
             } else {
                 self.other_batch(batch, context, filter, chunk_offsets, sink)
@@ -364,13 +365,13 @@ impl Worker {
         if self.collects && fills_too_many(&self.options, &self.builder, size) {
             return Ok(self.leave(batch));
         }
-        if self.views {
+        if self.has_views() {
             self.builder.begin_chunk_values();
         }
         let mut rows =
             Rows::new(&mut self.builder, &mut self.seen, (&self.options, &self.report), batch, context, filter);
         let taken = rows.take_v2(&mut records, &mut self.block, sink);
-        if self.views {
+        if self.has_views() {
             self.builder.end_values();
         }
         taken.map(|()| Taken::All)
@@ -412,16 +413,22 @@ impl Worker {
         context: &Context,
         filter: &RecordFilter,
     ) -> Option<Result<(), BatchError>> {
-        if self.views {
+        if self.has_views() {
             self.builder.begin_chunk_values();
         }
         let mut rows =
             Rows::new(&mut self.builder, &mut self.seen, (&self.options, &self.report), batch, context, filter);
         let taken = rows.take_single(record);
-        if self.views {
+        if self.has_views() {
             self.builder.end_values();
         }
         taken
+    }
+
+    /// Whether values are views and not copied.
+    #[inline]
+    fn has_views(&self) -> bool {
+        self.options.binary_type == BinaryType::BinaryView
     }
 
     /// Whether the rows are returned at the end of a Kafka batch.

@@ -15,11 +15,11 @@ impl Open {
     pub(super) fn read_batches(
         &mut self,
         buffer: &mut ChunkBuffer,
-        target: usize,
+        (target, verifies): (usize, bool),
         options: &ScanOptions,
     ) -> Result<(usize, ChunkResult), ReadError> {
         let before = (self.reader.position(), self.continuity.clone());
-        let checksums = match (options.verify_crc, options.planner_verifies() || self.anomaly.is_some()) {
+        let checksums = match (options.verify_crc, verifies) {
             (false, _) => Checksums::Ignored,
             (true, true) => Checksums::Verified,
             (true, false) => Checksums::Later,

@@ -2,17 +2,12 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
-use std::sync::{MutexGuard, TryLockError};
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 
 use super::queue::{Item, Place, Rest, Shared, lock};
 use crate::decoder::Decoder;
-use crate::plan::Planner;
 use crate::rows::BatchSink;
-
-/// How often the consumer looks whether the planner is free before it waits: for about the time of planning a chunk.
-const SPINS: usize = 2000;
 
 /// The chunks that the consumer decodes, one at a time.
 #[derive(Debug)]
@@ -58,18 +53,6 @@ impl BatchSink for Collected {
 }
 
 impl Shared {
-    /// The planner, unless a worker needs it for longer than a wait costs.
-    pub(super) fn planner_soon(&self) -> Option<MutexGuard<'_, Option<Planner>>> {
-        for _ in 0..SPINS {
-            match self.planner.try_lock() {
-                Ok(planner) => return Some(planner),
-                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
-            }
-        }
-        None
-    }
-
     /// Ends the consumer's chunk. If it is not the current one, its batches wait in the queue, and the consumer can decode another.
     pub(super) fn put_aside(&self, own: &mut OwnChunks) {
         own.state = Own::Decoded;
@@ -93,7 +76,7 @@ impl Shared {
         }
         self.read_ahead(own.decoder.buffer());
         let Some(mut planner) = self.planner_soon() else { return false };
-        if let Some(chunk) = planner.as_mut().and_then(|planner| planner.next_or_panicked(own.decoder.buffer())) {
+        if let Some(chunk) = self.next_chunk(&mut planner, own.decoder.buffer()) {
             own.decoder.begin(chunk);
             own.state = Own::Chunk;
             if !self.is_alone() {

@@ -1,7 +1,7 @@
 //! What the threads of a scan share: the planner, and the queue of chunks.
 
 use std::collections::VecDeque;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -27,6 +27,8 @@ pub(super) struct Shared {
     pub(super) options: Arc<ScanOptions>,
     pub(super) report: Arc<Mutex<ScanReport>>,
     pub(super) planner: Mutex<Option<Planner>>,
+    /// The number of threads that wait for the planner.
+    pub(super) waiting: AtomicUsize,
     pub(super) ahead: Arc<AheadOf>,
     pub(super) queue: Mutex<Queue>,
     pub(super) changed: Condvar,

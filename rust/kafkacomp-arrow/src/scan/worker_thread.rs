@@ -96,9 +96,9 @@ fn claim(shared: &Shared, decoder: &mut Decoder, channel: &mut Option<SyncSender
     }
     shared.read_ahead(decoder.buffer());
     // Places are given in the order of the planner.
-    let mut planner = shared.planner_soon().unwrap_or_else(|| lock(&shared.planner));
-    let next = planner.as_mut().filter(|_| !shared.closed.load(Ordering::Acquire));
-    let chunk = next.and_then(|planner| planner.next_or_panicked(decoder.buffer()));
+    let mut planner = shared.planner();
+    let is_closed = shared.closed.load(Ordering::Acquire);
+    let chunk = if is_closed { None } else { shared.next_chunk(&mut planner, decoder.buffer()) };
     let is_claimed = chunk.is_some();
     if needs_place {
         let mut queue = lock(&shared.queue);

@@ -36,14 +36,14 @@ impl Worker {
                 most,
                 most_bytes: room.saturating_sub(self.builder.row_bytes().saturating_mul(most)),
                 until,
-                verify_crc: self.options.worker_verifies(),
+                verify_crc: self.verifies,
             };
             let Some(last) = self.singles.fill(batches, data, bounds) else { return Ok(()) };
-            if self.views {
+            if self.has_views() {
                 self.builder.begin_chunk_values();
             }
             let pushed = self.builder.push_singles(&self.singles, data, &context.place);
-            if self.views {
+            if self.has_views() {
                 self.builder.end_values();
             }
             if pushed.is_err() {

@@ -105,7 +105,7 @@ impl Worker {
 
     /// Releases the decompressed bytes so far, to which no further rows refer.
     pub(super) fn release_decompressed(&mut self) -> Result<(), OutOfMemory> {
-        if !self.views {
+        if !self.has_views() {
             return Ok(());
         }
         share_decompressed(&mut self.reader, &mut self.builder, &self.pool);
