@@ -207,9 +207,13 @@ def _streams(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
 
 def _connector(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
     for result in report["results"]:
-        wanted = aim.get(f"{result['action']} {result['columns'] or 'all'}")
-        if wanted is not None:
-            yield Line(f"{result['codec']}, {result['action']}, {result['columns'] or 'all'}", wanted, result["ratio"])
+        way = f"{result['action']} {result['columns'] or 'all'}"
+        what, seconds = f"{result['codec']}, {way}", result["seconds"]
+        if way in aim:
+            yield Line(what, aim[way], result["ratio"])
+        if way in aim["share"] and "ready" in seconds:
+            share = statistics.median(ready / ours for ready, ours in zip(seconds["ready"], seconds["ours"], strict=True))
+            yield Line(f"{what}: by the limit", aim["share"][way], share, f"connector: {result['ratio']:.2f}")
         if "export_ratio" in result:
             yield Line(f"{result['codec']}, export", aim["export"], result["export_ratio"])
 

@@ -15,8 +15,10 @@ use kafkacomp_core::log::read::source::read_full;
 use kafkacomp_core::log::{ChunkBuffer, ReadAt};
 use kafkacomp_core::memory;
 
-/// The room before the bytes of a block: the planner puts the incomplete batch there with which the chunk before ends.
+/// The least and the most room before the bytes of a block: the planner puts the incomplete batch there with which the chunk before
+/// ends.
 const ROOM: usize = 64 << 10;
+const MOST_ROOM: usize = 1 << 20;
 
 /// The size from which on nothing is read ahead: batches as large as that are rare, and each thread would need the memory.
 const MOST_BYTES: usize = 4 << 20;
@@ -84,6 +86,8 @@ struct State {
     end: u64,
     /// The size of a block; 0 before the first chunk.
     size: usize,
+    /// The room before a block: for all incomplete batches so far, and somewhat larger ones.
+    room: usize,
     /// The length of the block that the last chunk was taken from.
     taken: Option<usize>,
     /// Whether a batch is larger than a chunk should be.
@@ -157,6 +161,7 @@ impl ReadAhead {
         let mut state = lock(&self.state);
         let used = usize::try_from(plan.used).unwrap_or(usize::MAX);
         let kept = usize::try_from(plan.read_to.saturating_sub(plan.next)).unwrap_or(usize::MAX);
+        state.room = state.room.max(kept.saturating_add(kept / 4)).clamp(ROOM, MOST_ROOM);
         let is_near = used <= plan.target.saturating_add(ROOM);
         let was_block = used <= state.taken.take().unwrap_or(plan.target).saturating_add(ROOM);
         state.are_large = !was_block || (state.are_large && !is_near);
@@ -179,7 +184,7 @@ impl ReadAhead {
         if length == 0 || state.blocks.len() >= most {
             return;
         }
-        let position = state.next;
+        let (position, room) = (state.next, state.room);
         state.next = position.saturating_add(length as u64);
         state.blocks.push_back(Block { position, length, bytes: Bytes::Awaited });
         let mut data = std::mem::take(buffer).into_parts().0;
@@ -188,9 +193,9 @@ impl ReadAhead {
         }
         drop(state);
         // After a panic the planner reads the bytes itself, and its panic becomes an error that names the segment.
-        let read = catch_unwind(AssertUnwindSafe(|| self.fill(&mut data, position, length))).unwrap_or(Ok(false));
+        let read = catch_unwind(AssertUnwindSafe(|| self.fill(&mut data, room, (position, length)))).unwrap_or(Ok(false));
         let bytes = match read {
-            Ok(true) => Bytes::Read(ChunkBuffer::with_room(data, ROOM)),
+            Ok(true) => Bytes::Read(ChunkBuffer::with_room(data, room)),
             Ok(false) => Bytes::Failed(None),
             Err(error) => Bytes::Failed(Some(error)),
         };
@@ -208,15 +213,15 @@ impl ReadAhead {
         self.changed.notify_all();
     }
 
-    /// Reads a block; false if the source ends within it.
-    fn fill(&self, data: &mut Vec<u8>, position: u64, length: usize) -> io::Result<bool> {
-        let needed = ROOM.saturating_add(length);
+    /// Reads a block to the bytes after `room`; false if the source ends within it.
+    fn fill(&self, data: &mut Vec<u8>, room: usize, (position, length): (u64, usize)) -> io::Result<bool> {
+        let needed = room.saturating_add(length);
         if data.capacity() < needed {
             // With room for somewhat longer blocks. A vector that grows would double: too much for the views that retain it.
             *data = memory::with_capacity(needed.saturating_add(ROOM))?;
         }
         memory::resize(data, needed)?;
-        Ok(read_full(self.source.as_ref(), &mut data[ROOM..], position)? == length)
+        Ok(read_full(self.source.as_ref(), &mut data[room..], position)? == length)
     }
 
     /// Waits until the block with the byte at `position` has been read. `None` if there is no such block, or it could not be read
@@ -280,7 +285,7 @@ impl ReadAt for ReadAhead {
             return Ok(false);
         };
         let from = usize::try_from(position.saturating_sub(*begin)).unwrap_or(usize::MAX);
-        if ROOM.saturating_add(from) < before.len() {
+        if bytes.room().saturating_add(from) < before.len() {
             return Ok(false);
         }
         bytes.advance(from);

@@ -26,6 +26,11 @@ impl ChunkBuffer {
         (self.data, self.begin)
     }
 
+    /// How many bytes can be put in front.
+    pub fn room(&self) -> usize {
+        self.begin
+    }
+
     /// Puts `before` in front of the bytes; `false` if there is too little room.
     pub fn prepend(&mut self, before: &[u8]) -> bool {
         let Some(begin) = self.begin.checked_sub(before.len()) else { return false };
