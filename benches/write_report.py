@@ -212,7 +212,8 @@ def _connector(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
         if way in aim:
             yield Line(what, aim[way], result["ratio"])
         if way in aim["share"] and "ready" in seconds:
-            share = statistics.median(ready / ours for ready, ours in zip(seconds["ready"], seconds["ours"], strict=True))
+            pairs = zip(seconds["ready"], seconds["ours"], strict=True)
+            share = statistics.median(ready / ours for ready, ours in pairs)
             yield Line(f"{what}: by the limit", aim["share"][way], share, f"connector: {result['ratio']:.2f}")
         if "export_ratio" in result:
             yield Line(f"{result['codec']}, export", aim["export"], result["export_ratio"])

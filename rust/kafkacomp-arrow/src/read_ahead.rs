@@ -193,7 +193,8 @@ impl ReadAhead {
         }
         drop(state);
         // After a panic the planner reads the bytes itself, and its panic becomes an error that names the segment.
-        let read = catch_unwind(AssertUnwindSafe(|| self.fill(&mut data, room, (position, length)))).unwrap_or(Ok(false));
+        let read =
+            catch_unwind(AssertUnwindSafe(|| self.fill(&mut data, room, (position, length)))).unwrap_or(Ok(false));
         let bytes = match read {
             Ok(true) => Bytes::Read(ChunkBuffer::with_room(data, room)),
             Ok(false) => Bytes::Failed(None),
@@ -411,6 +412,23 @@ mod tests {
         ahead.read_next(2, &mut buffer);
         assert_eq!(lock(&ahead.state).next, 600_000);
         assert_eq!(lock(&ahead.state).blocks.len(), 1);
+    }
+
+    #[test]
+    fn incomplete_batches_larger_than_the_least_room_are_put_in_front() {
+        let source = Arc::new(Faulty::new(1_000_000));
+        let ahead = ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>);
+        // 150,000 bytes are kept.
+        expect(&ahead, 100_000, 250_000, 1_000_000, 300_000, 300_000);
+        ahead.read_next(2, &mut ChunkBuffer::default());
+        let (before, mut buffer) = (&source.data[100_000..250_000], ChunkBuffer::default());
+        assert!(ahead.take_ahead(250_000, before, &mut buffer).unwrap());
+        assert!(buffer.len() > before.len() && source.data[100_000..].starts_with(&buffer));
+        // The room stays, and does not grow beyond its limit.
+        expect(&ahead, 500_000, 500_000, 1_000_000, 300_000, 300_000);
+        assert_eq!(lock(&ahead.state).room, 187_500);
+        expect(&ahead, 0, 1_000_000, 1_000_000, 300_000, 300_000);
+        assert_eq!(lock(&ahead.state).room, MOST_ROOM);
     }
 
     #[test]
