@@ -1,0 +1,173 @@
+//! Blocks that threads read ahead are those of the source.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use super::*;
+
+/// Bytes that cannot be read from a position on, as long as a flag is set.
+struct Faulty {
+    data: Vec<u8>,
+    from: usize,
+    panics: bool,
+    fails: AtomicBool,
+}
+
+impl Faulty {
+    fn new(length: usize) -> Self {
+        let data = (0..length).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        Self { data, from: usize::MAX, panics: false, fails: AtomicBool::new(true) }
+    }
+}
+
+impl ReadAt for Faulty {
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        let at = position as usize;
+        if at + buffer.len() > self.from && self.fails.load(Ordering::Relaxed) {
+            assert!(!self.panics, "in a read");
+            return Err(io::Error::other("in a read"));
+        }
+        let rest = self.data.get(at..).unwrap_or_default();
+        let size = rest.len().min(buffer.len());
+        buffer[..size].copy_from_slice(&rest[..size]);
+        Ok(size)
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.data.len() as u64)
+    }
+}
+
+/// The next chunk of a reader that keeps the bytes from `begin` to `position`, of at least `least` bytes.
+fn chunk(ahead: &ReadAhead, data: &[u8], begin: usize, position: usize, least: usize) -> io::Result<ChunkBuffer> {
+    let mut buffer = ChunkBuffer::default();
+    let before = &data[begin..position];
+    if !ahead.take_ahead(position as u64, before, &mut buffer)? {
+        buffer = ChunkBuffer::with_room(before.to_vec(), 0);
+    }
+    let mut bytes = buffer.to_vec();
+    let (there, end) = (bytes.len(), data.len().min(begin + least.max(buffer.len())));
+    bytes.resize(end - begin, 0);
+    let read = read_full(ahead, &mut bytes[there..], (begin + there) as u64)?;
+    bytes.truncate(there + read);
+    Ok(ChunkBuffer::with_room(bytes, 0))
+}
+
+fn expect(ahead: &ReadAhead, begin: usize, position: usize, end: usize, used: usize, target: usize) {
+    let [next, read_to, end, used] = [begin, position, end, used].map(|each| each as u64);
+    ahead.expect(&Plan { next, read_to, end, used, target });
+}
+
+#[test]
+fn a_block_is_taken_without_a_copy_and_with_the_bytes_before_it() {
+    let source = Arc::new(Faulty::new(1_000_000));
+    let ahead = ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>);
+    let mut buffer = ChunkBuffer::default();
+    // Nothing is expected yet.
+    ahead.read_next(2, &mut buffer);
+    assert!(lock(&ahead.state).blocks.is_empty());
+    expect(&ahead, 90_000, 100_000, 900_000, 90_000, 200_000);
+    for _ in 0..3 {
+        ahead.read_next(2, &mut ChunkBuffer::default());
+    }
+    // No more than two blocks.
+    assert_eq!(lock(&ahead.state).next, 500_000);
+    assert!(ahead.take_ahead(100_000, &source.data[90_000..100_000], &mut buffer).unwrap());
+    assert!(*buffer == source.data[90_000..300_000]);
+    // The rest of a block of which the beginning was copied.
+    let mut copied = vec![0; 70_000];
+    assert_eq!(read_full(&ahead, &mut copied, 300_000).unwrap(), 70_000);
+    assert!(copied == source.data[300_000..370_000]);
+    assert!(ahead.take_ahead(370_000, &copied, &mut buffer).unwrap());
+    assert!(*buffer == source.data[300_000..500_000]);
+    // The last block ends where nothing more is needed.
+    expect(&ahead, 500_000, 500_000, 600_000, 200_000, 200_000);
+    ahead.read_next(2, &mut buffer);
+    ahead.read_next(2, &mut buffer);
+    assert_eq!(lock(&ahead.state).next, 600_000);
+    assert_eq!(lock(&ahead.state).blocks.len(), 1);
+}
+
+#[test]
+fn incomplete_batches_larger_than_the_least_room_are_put_in_front() {
+    let source = Arc::new(Faulty::new(1_000_000));
+    let ahead = ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>);
+    // 150,000 bytes are kept.
+    expect(&ahead, 100_000, 250_000, 1_000_000, 300_000, 300_000);
+    ahead.read_next(2, &mut ChunkBuffer::default());
+    let (before, mut buffer) = (&source.data[100_000..250_000], ChunkBuffer::default());
+    assert!(ahead.take_ahead(250_000, before, &mut buffer).unwrap());
+    assert!(buffer.len() > before.len() && source.data[100_000..].starts_with(&buffer));
+    // The room stays, and does not grow beyond its limit.
+    expect(&ahead, 500_000, 500_000, 1_000_000, 300_000, 300_000);
+    assert_eq!(lock(&ahead.state).room, 187_500);
+    expect(&ahead, 0, 1_000_000, 1_000_000, 300_000, 300_000);
+    assert_eq!(lock(&ahead.state).room, MOST_ROOM);
+}
+
+#[test]
+fn random_chunks_are_those_of_the_source() {
+    for seed in 0..40_u64 {
+        let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut next = |most: usize| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            (random % most as u64) as usize
+        };
+        let source = Arc::new(Faulty::new(3_000_000 + next(1_000_000)));
+        let ahead = Arc::new(ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>));
+        let slot = Arc::new(AheadOf::default());
+        slot.set(Some(Arc::clone(&ahead)));
+        let ended = Arc::new(AtomicBool::new(false));
+        let readers: Vec<_> = (0..3)
+            .map(|_| {
+                let (slot, ended) = (Arc::clone(&slot), Arc::clone(&ended));
+                thread::spawn(move || {
+                    let mut buffer = ChunkBuffer::default();
+                    while !ended.load(Ordering::Relaxed) {
+                        slot.read(3, &mut buffer);
+                        thread::yield_now();
+                    }
+                })
+            })
+            .collect();
+        let (data, target) = (&source.data, 64 << 10 << next(4));
+        let (mut begin, mut position) = (0, 0);
+        while begin < data.len() {
+            let found = chunk(&ahead, data, begin, position, 1 + next(2 * target)).unwrap();
+            assert!(*found == data[begin..begin + found.len()], "seed {seed}, at {begin}");
+            // Some of the bytes are kept, at most all of a large batch; sometimes the reader goes elsewhere.
+            let used = found.len() - next(found.len().min(200_000));
+            (position, begin) = (begin + found.len(), begin + used);
+            if next(20) == 0 {
+                begin = next(data.len());
+                position = begin;
+            }
+            expect(&ahead, begin, position, data.len() - next(2) * next(50_000), used, target);
+            assert!(lock(&ahead.state).blocks.len() <= 3);
+        }
+        ended.store(true, Ordering::Relaxed);
+        for reader in readers {
+            reader.join().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_block_that_cannot_be_read_is_read_again_after_its_error() {
+    for panics in [false, true] {
+        let source = Arc::new(Faulty { from: 300_000, panics, ..Faulty::new(1_000_000) });
+        let ahead = ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>);
+        expect(&ahead, 100_000, 100_000, 1_000_000, 100_000, 200_000);
+        (0..3).for_each(|_| ahead.read_next(3, &mut ChunkBuffer::default()));
+        let mut buffer = ChunkBuffer::default();
+        assert!(ahead.take_ahead(100_000, &[], &mut buffer).unwrap());
+        assert!(*buffer == source.data[100_000..300_000]);
+        let second = ahead.take_ahead(300_000, &[], &mut buffer);
+        assert_eq!(second.map_err(|error| error.to_string()), if panics { Ok(false) } else { Err("in a read".into()) });
+        source.fails.store(false, Ordering::Relaxed);
+        let found = chunk(&ahead, &source.data, 300_000, 300_000, 1).unwrap();
+        assert!(*found == source.data[300_000..=300_000]);
+    }
+}
