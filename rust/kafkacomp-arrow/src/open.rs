@@ -118,12 +118,13 @@ impl Open {
         options.verify_crc && (options.planner_verifies() || self.anomaly.is_some() || is_faster)
     }
 
-    /// Reads a chunk of about `target` bytes, verifies their checksums if `verifies` is true, and returns the length of the
-    /// chunk and what follows it.
+    /// Reads a chunk of about `target` bytes, and returns its length and what follows it. If `verifies` is true, the checksums of its
+    /// batches are verified.
     pub fn read(
         &mut self,
         buffer: &mut ChunkBuffer,
-        (target, verifies): (usize, bool),
+        target: usize,
+        verifies: bool,
         options: &ScanOptions,
         report: &Mutex<ScanReport>,
     ) -> (usize, Step) {
@@ -132,7 +133,7 @@ impl Open {
         let left = self.likely_stop.saturating_sub(begin);
         let target = target.min(usize::try_from(left).unwrap_or(usize::MAX));
         let read = match &self.reader {
-            Reader::Records(_) => self.read_batches(buffer, (target, verifies), options),
+            Reader::Records(_) => self.read_batches(buffer, target, verifies, options),
             Reader::MessageSet(_) => self.read_entries(buffer, target),
         };
         if let Some(ahead) = &self.ahead {

@@ -153,7 +153,7 @@ impl Planner {
             let context = Arc::clone(&open.context);
             let (source, ordered, started) = (Some(open.source.clone()), open.ordered, open.has_started());
             let is_verified = open.verifies(&self.options, is_awaited);
-            let (length, step) = open.read(buffer, (self.target(), is_verified), &self.options, &self.report);
+            let (length, step) = open.read(buffer, self.target(), is_verified, &self.options, &self.report);
             let (finish, error) = match step {
                 Step::More => (None, None),
                 Step::Done(finish) => (Some(finish), None),

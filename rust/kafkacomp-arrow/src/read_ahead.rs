@@ -15,8 +15,8 @@ use kafkacomp_core::log::read::source::read_full;
 use kafkacomp_core::log::{ChunkBuffer, ReadAt};
 use kafkacomp_core::memory;
 
-/// The least and the most room before the bytes of a block: the planner puts the incomplete batch there with which the chunk before
-/// ends.
+/// The least room before the bytes of a block, and the most. The planner puts the incomplete batch there with which the chunk
+/// before it ends.
 const ROOM: usize = 64 << 10;
 const MOST_ROOM: usize = 1 << 20;
 
@@ -86,7 +86,7 @@ struct State {
     end: u64,
     /// The size of a block; 0 before the first chunk.
     size: usize,
-    /// The room before a block: for all incomplete batches so far, and somewhat larger ones.
+    /// The room before a block: a quarter more than the largest incomplete batch so far.
     room: usize,
     /// The length of the block that the last chunk was taken from.
     taken: Option<usize>,
@@ -193,8 +193,7 @@ impl ReadAhead {
         }
         drop(state);
         // After a panic the planner reads the bytes itself, and its panic becomes an error that names the segment.
-        let read =
-            catch_unwind(AssertUnwindSafe(|| self.fill(&mut data, room, (position, length)))).unwrap_or(Ok(false));
+        let read = catch_unwind(AssertUnwindSafe(|| self.fill(&mut data, room, position, length))).unwrap_or(Ok(false));
         let bytes = match read {
             Ok(true) => Bytes::Read(ChunkBuffer::with_room(data, room)),
             Ok(false) => Bytes::Failed(None),
@@ -215,7 +214,7 @@ impl ReadAhead {
     }
 
     /// Reads a block to the bytes after `room`; false if the source ends within it.
-    fn fill(&self, data: &mut Vec<u8>, room: usize, (position, length): (u64, usize)) -> io::Result<bool> {
+    fn fill(&self, data: &mut Vec<u8>, room: usize, position: u64, length: usize) -> io::Result<bool> {
         let needed = room.saturating_add(length);
         if data.capacity() < needed {
             // With room for somewhat longer blocks. A vector that grows would double: too much for the views that retain it.

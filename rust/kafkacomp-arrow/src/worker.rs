@@ -70,7 +70,7 @@ pub struct Worker {
     singles: Box<SingleRecords>,
     seen: Seen,
     pool: Arc<BufferPool>,
-    /// Whether the checksums of the current chunk have not been verified yet.
+    /// Whether this worker verifies the checksums of the current chunk, because the planner has not.
     verifies: bool,
     /// The size of the last decompressed batch.
     last_payload: usize,

@@ -15,7 +15,8 @@ impl Open {
     pub(super) fn read_batches(
         &mut self,
         buffer: &mut ChunkBuffer,
-        (target, verifies): (usize, bool),
+        target: usize,
+        verifies: bool,
         options: &ScanOptions,
     ) -> Result<(usize, ChunkResult), ReadError> {
         let before = (self.reader.position(), self.continuity.clone());

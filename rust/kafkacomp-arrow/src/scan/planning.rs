@@ -1,4 +1,5 @@
-//! How the threads of a scan wait for the planner.
+//! How the threads of a scan wait for the planner. Those that wait are counted: while there are any, the planner leaves checksums to
+//! the workers.
 
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, TryLockError};

@@ -26,7 +26,7 @@ impl ChunkBuffer {
         (self.data, self.begin)
     }
 
-    /// How many bytes can be put in front.
+    /// The number of bytes for which there is room in front.
     pub fn room(&self) -> usize {
         self.begin
     }
