@@ -17,7 +17,7 @@ use kafkacomp_core::CompressionType;
 use kafkacomp_core::buffer::OutputBuffer;
 use kafkacomp_core::checksum::crc32c;
 use kafkacomp_core::compress::{Compression, DecodeOptions, decompress};
-use kafkacomp_core::record::{BatchSettings, Batches, Headers, RecordBatch, RecordBatchBuilder};
+use kafkacomp_core::record::{BatchSettings, Batches, Headers, PairedBuilder};
 
 const FIRST_TIMESTAMP: i64 = 1_700_000_000_000;
 /// The positions in a batch from which on the checksum covers it, and of its records.
@@ -36,36 +36,41 @@ struct Totals {
     digest: u64,
 }
 
-/// Builder, codec contexts and output, kept from batch to batch.
+/// Builders, codec contexts and output, kept from batch to batch.
 struct Builders {
     settings: BatchSettings,
-    builder: RecordBatchBuilder,
+    builder: PairedBuilder,
     out: Vec<u8>,
 }
 
 impl Builders {
-    /// Builds all batches; each is passed to `seen`.
+    /// Builds all batches; those that are complete are passed to `seen`.
     fn pass(&mut self, values: &[&[u8]], mut seen: impl FnMut(&[u8])) -> Result<Totals, Box<dyn Error>> {
         let mut totals = Totals::default();
-        self.builder.reset(self.settings)?;
+        self.builder.restart(self.settings)?;
         for (offset, value) in (0_i64..).zip(values) {
             let timestamp = FIRST_TIMESTAMP + offset;
-            if !self.builder.append_if_room(offset, timestamp, None, Some(value), Headers::EMPTY)? {
-                self.finish(&mut totals, &mut seen)?;
+            if !self.builder.current().append_if_room(offset, timestamp, None, Some(value), Headers::EMPTY)? {
+                self.builder.close(&mut self.out)?;
+                self.count(&mut totals, &mut seen)?;
                 self.builder.reset(BatchSettings { base_offset: offset, ..self.settings })?;
-                self.builder.append(offset, timestamp, None, Some(value), Headers::EMPTY)?;
+                self.builder.current().append(offset, timestamp, None, Some(value), Headers::EMPTY)?;
             }
         }
-        self.finish(&mut totals, &mut seen)?;
+        self.builder.close(&mut self.out)?;
+        self.builder.flush(&mut self.out)?;
+        self.count(&mut totals, &mut seen)?;
         Ok(totals)
     }
 
-    fn finish(&mut self, totals: &mut Totals, seen: &mut impl FnMut(&[u8])) -> Result<(), Box<dyn Error>> {
-        self.out.clear();
-        totals.bytes += self.builder.finish(&mut self.out)? as u64;
-        totals.batches += 1;
-        totals.digest += u64::from(RecordBatch::new(&self.out, 0)?.crc());
+    fn count(&mut self, totals: &mut Totals, seen: &mut impl FnMut(&[u8])) -> Result<(), Box<dyn Error>> {
+        for batch in Batches::new(&self.out, 0) {
+            totals.batches += 1;
+            totals.digest += u64::from(batch.map_err(|_| "not a batch")?.crc());
+        }
+        totals.bytes += self.out.len() as u64;
         seen(&self.out);
+        self.out.clear();
         Ok(())
     }
 }
@@ -132,10 +137,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let compression_type = CompressionType::for_name(compression_type).ok_or("no such compression type")?;
     let compression = Compression::of(compression_type);
     let settings = BatchSettings { compression, write_limit: batch_bytes.parse()?, ..BatchSettings::default() };
-    let builder = RecordBatchBuilder::new(settings)?;
-    let mut builders = Builders { settings, builder, out: Vec::new() };
+    let mut builders = Builders { settings, builder: PairedBuilder::default(), out: Vec::new() };
     let mut batches = Vec::new();
-    builders.pass(&values, |batch| batches.extend_from_slice(batch))?;
+    builders.pass(&values, |complete| batches.extend_from_slice(complete))?;
     let mut limit = if side == "limit" { Some(Limit::of(&batches, compression_type)?) } else { None };
     println!("ready");
     for line in stdin().lock().lines() {

@@ -4,14 +4,14 @@ use arrow_array::RecordBatch as ArrowRecordBatch;
 use arrow_schema::ArrowError;
 use kafkacomp_core::record::batch::NO_PRODUCER_ID;
 use kafkacomp_core::record::batch::increment_sequence;
-use kafkacomp_core::record::{BatchSettings, BuildFault, HeadersBuffer, RecordBatchBuilder};
+use kafkacomp_core::record::{BatchSettings, BuildFault, HeadersBuffer, PairedBuilder};
 
 use super::{BuildError, RecordColumns, WriteError};
 
 /// Builds batches up to the write limit of the settings (estimated as by Kafka if they are compressed).
 #[derive(Debug, Default)]
 pub struct Batcher {
-    builder: RecordBatchBuilder,
+    builder: PairedBuilder,
     headers: HeadersBuffer,
     /// The settings of the next batch, unless a row has its first offset.
     next: BatchSettings,
@@ -36,7 +36,7 @@ impl Batcher {
     /// # Errors
     /// Settings that the magic does not support.
     pub fn reset(&mut self, settings: BatchSettings) -> Result<(), BuildError> {
-        self.builder.reset(settings)?;
+        self.builder.restart(settings)?;
         self.next = settings;
         self.last_offset = None;
         self.rows = 0;
@@ -60,7 +60,7 @@ impl Batcher {
         Ok(self.finish(out)?)
     }
 
-    /// Adds all rows, and appends every batch that is full to `out`.
+    /// Adds all rows, and appends batches that are full to `out`; the last one of them may wait for the next ([`PairedBuilder`]).
     ///
     /// # Errors
     /// The error of a row, counted from the first row of the stream. Rows that are not in `out` yet are lost.
@@ -68,7 +68,7 @@ impl Batcher {
         let columns = RecordColumns::new(rows)?;
         let mut row = 0;
         while row < columns.len() {
-            if self.builder.records_count() == 0 {
+            if self.builder.current().records_count() == 0 {
                 let base_offset = columns.offset(row).unwrap_or(self.next.base_offset);
                 let previous = self.last_offset.unwrap_or(self.next.base_offset.saturating_sub(1));
                 if base_offset <= previous {
@@ -77,28 +77,35 @@ impl Batcher {
                 }
                 self.builder.reset(BatchSettings { base_offset, ..self.next })?;
             }
-            let taken = columns.append(row..columns.len(), &mut self.builder, &mut self.headers);
+            let taken = columns.append(row..columns.len(), self.builder.current(), &mut self.headers);
             row += taken.map_err(|error| error.later(self.rows))?;
             if row < columns.len() {
-                self.finish(out)?;
+                self.close(out)?;
             }
         }
         self.rows = self.rows.saturating_add(columns.len());
         Ok(())
     }
 
-    /// Appends the last batch to `out`, if there is one.
+    /// Appends the last batches to `out`, if there are any.
     ///
     /// # Errors
     /// An invalid producer state, or lack of memory for the codec.
     pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<(), BuildError> {
-        self.builder.finish(out)?;
-        let BatchSettings { producer_id, base_sequence, .. } = self.next;
-        let last_offset_delta = self.builder.next_offset().wrapping_sub(self.builder.settings().base_offset) as i32;
-        self.next.base_offset = self.builder.next_offset();
-        if self.builder.records_count() > 0 {
-            self.last_offset = Some(self.next.base_offset.wrapping_sub(1));
+        self.close(out)?;
+        Ok(self.builder.flush(out)?)
+    }
+
+    fn close(&mut self, out: &mut Vec<u8>) -> Result<(), BuildError> {
+        let current = self.builder.current();
+        let next_offset = current.next_offset();
+        let last_offset_delta = next_offset.wrapping_sub(current.settings().base_offset) as i32;
+        if current.records_count() > 0 {
+            self.last_offset = Some(next_offset.wrapping_sub(1));
         }
+        self.builder.close(out)?;
+        self.next.base_offset = next_offset;
+        let BatchSettings { producer_id, base_sequence, .. } = self.next;
         if producer_id != NO_PRODUCER_ID && base_sequence >= 0 {
             self.next.base_sequence = increment_sequence(base_sequence, last_offset_delta);
         }

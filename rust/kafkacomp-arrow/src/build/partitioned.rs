@@ -1,7 +1,7 @@
 //! Builds batches of many topics and partitions from one stream of rows.
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
-use kafkacomp_core::record::{BatchSettings, HeadersBuffer, RecordBatchBuilder};
+use kafkacomp_core::record::{BatchSettings, HeadersBuffer, PairedBuilder};
 
 use super::route::{RouteColumns, Router};
 use super::{BuildError, RecordColumns, Routing};
@@ -9,7 +9,7 @@ use super::{BuildError, RecordColumns, Routing};
 /// A topic and partition that rows were sent to.
 #[derive(Debug, Default)]
 pub struct Target {
-    builder: RecordBatchBuilder,
+    builder: PairedBuilder,
     /// Complete batches that the caller has not taken yet.
     pub out: Vec<u8>,
     /// The number of batches so far.
@@ -73,14 +73,16 @@ impl PartitionedBatcher {
             return Ok(());
         }
         while self.targets.len() <= place {
-            self.targets.push(Target { builder: RecordBatchBuilder::new(self.settings)?, ..Target::default() });
+            let mut target = Target::default();
+            target.builder.reset(self.settings)?;
+            self.targets.push(target);
         }
         let Some(target) = self.targets.get_mut(place) else { return Ok(()) };
         while row < end {
-            let taken = columns.append(row..end, &mut target.builder, &mut self.headers);
+            let taken = columns.append(row..end, target.builder.current(), &mut self.headers);
             row += taken.map_err(|error| error.later(self.rows))?;
             if row < end {
-                target.finish(self.settings)?;
+                target.close(self.settings)?;
             }
         }
         Ok(())
@@ -92,7 +94,10 @@ impl PartitionedBatcher {
     /// Lack of memory for a codec.
     pub fn finish(&mut self) -> Result<(), BuildError> {
         let Self { targets, settings, .. } = self;
-        targets.iter_mut().try_for_each(|target| target.finish(*settings))
+        targets.iter_mut().try_for_each(|target| {
+            target.close(*settings)?;
+            Ok(target.builder.flush(&mut target.out)?)
+        })
     }
 
     /// The targets so far, each with its topic and partition.
@@ -106,10 +111,10 @@ impl PartitionedBatcher {
 }
 
 impl Target {
-    fn finish(&mut self, settings: BatchSettings) -> Result<(), BuildError> {
-        let records = self.builder.records_count();
-        let next = self.builder.next_offset();
-        self.builder.finish(&mut self.out)?;
+    fn close(&mut self, settings: BatchSettings) -> Result<(), BuildError> {
+        let records = self.builder.current().records_count();
+        let next = self.builder.current().next_offset();
+        self.builder.close(&mut self.out)?;
         if records > 0 {
             self.batches = self.batches.saturating_add(1);
             self.records = self.records.saturating_add(records as u64);

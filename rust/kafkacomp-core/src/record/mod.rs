@@ -38,7 +38,7 @@ pub use batch::{BatchHead, RecordBatch};
 pub use batches::{Batches, Tail};
 pub use block::{RecordBlock, Span, Spans};
 pub use build_fault::{BuildFault, Feature};
-pub use builder::{BatchSettings, HeadersBuffer, RecordBatchBuilder};
+pub use builder::{BatchSettings, HeadersBuffer, PairedBuilder, RecordBatchBuilder};
 pub use codec_conformance::{NonConformity, non_conformity};
 pub use control::{ControlRecord, ControlRecordType};
 pub use control_fault::ControlFault;

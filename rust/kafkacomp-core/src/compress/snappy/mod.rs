@@ -16,8 +16,14 @@
 
 mod decode;
 mod encode;
+#[cfg(target_arch = "x86_64")]
+mod in_turn;
+#[cfg(not(target_arch = "x86_64"))]
+mod library_only;
 mod old_kafka;
 mod raw_decode;
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "all blocks are left to the library"))]
+mod raw_elements;
 mod raw_length;
 mod stream_decode;
 mod stream_encode;
@@ -31,6 +37,11 @@ pub(super) use stream_encode::encoder;
 pub use xerial::{HEADER_LENGTH, MAGIC};
 
 use super::after_frame::{AfterFrame, Further};
+
+/// Whether contents of this many bytes are encoded in less time two at once.
+pub(super) fn is_faster_in_pairs(length: usize) -> bool {
+    encode::Pairs::LENGTHS.contains(&length)
+}
 
 /// What may follow a raw block. A stream ends with the data: further streams continue its content.
 pub(super) fn after_frame() -> AfterFrame {

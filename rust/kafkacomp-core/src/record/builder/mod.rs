@@ -13,12 +13,14 @@
 
 mod headers;
 mod output;
+mod pair;
 mod settings;
 mod size;
 pub(crate) mod v0_v1;
 mod v2;
 
 pub use headers::HeadersBuffer;
+pub use pair::PairedBuilder;
 pub use settings::BatchSettings;
 pub use size::estimate_size_upper_bound;
 

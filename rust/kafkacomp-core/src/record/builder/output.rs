@@ -2,7 +2,7 @@
 
 use super::size::check_batch_size;
 use super::{BatchSettings, RecordBatchBuilder, State, v0_v1, v2};
-use crate::compress::compress;
+use crate::compress::{compress, compress_both, is_faster_in_pairs};
 use crate::memory;
 use crate::record::batch::NO_TIMESTAMP;
 use crate::record::build_fault::BuildFault;
@@ -60,7 +60,45 @@ impl RecordBatchBuilder {
         Ok(size)
     }
 
-    fn check_build(&self) -> Result<(), BuildFault> {
+    /// Whether the batch and another one are compressed in less time by [`finish_both`](Self::finish_both).
+    pub(super) fn is_faster_in_pairs(&self) -> bool {
+        is_faster_in_pairs(self.settings.compression, self.records_size())
+    }
+
+    /// Appends this batch to `out` and that of `next` to `next_out`, as [`finish`](Self::finish) does for one after the other, but
+    /// compresses both at once, as this batch is to be. Both have records.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build). The outputs are unchanged then.
+    pub(super) fn finish_both(
+        &mut self,
+        next: &mut Self,
+        out: &mut Vec<u8>,
+        next_out: &mut Vec<u8>,
+    ) -> Result<(), BuildFault> {
+        self.check_build()?;
+        next.check_build()?;
+        let (start, next_start) = (out.len(), next_out.len());
+        self.put_both(next, out, next_out).inspect_err(|_| {
+            out.truncate(start);
+            next_out.truncate(next_start);
+        })?;
+        self.state = State::Finished(out.len().saturating_sub(start));
+        next.state = State::Finished(next_out.len().saturating_sub(next_start));
+        Ok(())
+    }
+
+    fn put_both(&mut self, next: &mut Self, out: &mut Vec<u8>, next_out: &mut Vec<u8>) -> Result<(), BuildFault> {
+        let BatchSettings { magic, compression, .. } = self.settings;
+        let start = self.begin_compressed(out)?;
+        let next_start = next.begin_compressed(next_out)?;
+        let payloads = [self.records(), next.records()];
+        compress_both(compression, written_header_checksum(magic), payloads, [&mut *out, &mut *next_out])?;
+        self.complete_compressed(out, start)?;
+        next.complete_compressed(next_out, next_start)
+    }
+
+    pub(super) fn check_build(&self) -> Result<(), BuildFault> {
         match self.state {
             State::Open | State::Built(_) => self.settings.check_producer(),
             State::Finished(_) => Err(BuildFault::Closed),
@@ -79,11 +117,18 @@ impl RecordBatchBuilder {
     }
 
     fn put_compressed(&mut self, out: &mut Vec<u8>) -> Result<(), BuildFault> {
+        let BatchSettings { magic, compression, .. } = self.settings;
+        let start = self.begin_compressed(out)?;
+        compress(compression, written_header_checksum(magic), self.records(), out)?;
+        self.complete_compressed(out, start)
+    }
+
+    /// Appends what is before the compressed records, and returns the position of the batch.
+    fn begin_compressed(&self, out: &mut Vec<u8>) -> Result<usize, BuildFault> {
         let BatchSettings { magic, compression, timestamp_type, .. } = self.settings;
         let start = out.len();
-        let header_size = self.settings.batch_header_size_in_bytes();
         if magic >= 2 {
-            memory::resize(out, start.saturating_add(header_size))?;
+            memory::resize(out, start.saturating_add(self.settings.batch_header_size_in_bytes()))?;
         } else {
             let head = v0_v1::Head {
                 magic,
@@ -93,14 +138,19 @@ impl RecordBatchBuilder {
             };
             v0_v1::put_wrapper(out, self.last_offset.unwrap_or(self.settings.base_offset), &head)?;
         }
-        compress(compression, written_header_checksum(magic), self.records(), out)?;
+        Ok(start)
+    }
+
+    /// Completes the header of the batch that begins at `start`.
+    fn complete_compressed(&mut self, out: &mut [u8], start: usize) -> Result<(), BuildFault> {
         let (_, batch) = out.split_at_mut(start);
         check_batch_size(batch.len())?;
-        if magic >= 2 {
+        if self.settings.magic >= 2 {
             v2::write_header(batch, &self.settings, &self.header_fields());
         } else {
-            v0_v1::finish_wrapper(batch, magic);
+            v0_v1::finish_wrapper(batch, self.settings.magic);
         }
+        let header_size = self.settings.batch_header_size_in_bytes();
         self.compression_ratio = ratio(batch.len().saturating_sub(header_size), self.records_size());
         Ok(())
     }

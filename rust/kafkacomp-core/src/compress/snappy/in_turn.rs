@@ -1,0 +1,381 @@
+//! Encoding two raw blocks in turn, with the vectors of 256 bits of x86-64.
+//!
+//! Each step looks at four positions of a block. It hashes the four bytes at each of them, takes the latest position with that hash
+//! from a table, where it stores its own, and compares 32 bytes. The longest match wins; one that is a position later must be longer
+//! by a byte, because that byte is not free as a literal. Then the literal before the match and a copy are written. Only three things
+//! are branches, because they are rare: no match, a match of 32 bytes or more, and a literal of more than 32.
+//!
+//! Branches between the positions would be mispredicted so often that they take half of the time of snappy's own encoder. Without
+//! them a step waits for the one before it: hash, table, comparison and length depend on each other. So the steps of two blocks
+//! alternate; while one waits, the processor executes the other. What is written depends only on the block itself.
+//!
+//! Where many steps have no match, one position at a time is faster, as in snappy's own encoder, and the rest of the block is encoded
+//! so. Short blocks are left to the library.
+
+use std::arch::x86_64::{_mm256_cmpeq_epi8, _mm256_movemask_epi8};
+use std::ops::RangeInclusive;
+
+use archmage::{SimdToken, X64V3Token, arcane, rite};
+
+use super::encode::BLOCK_SIZE;
+use super::raw_elements::{LONGEST_COPY, RawBlock, copy, long_copy, long_literal, put_length};
+use crate::memory::{self, OutOfMemory};
+
+/// The bytes of a comparison.
+const VECTOR: usize = 32;
+/// The positions of a step.
+const POSITIONS: usize = 4;
+/// The bytes that a step reads from its first position on.
+const WINDOW: usize = VECTOR + POSITIONS;
+/// The shortest match: its bytes are hashed.
+const SHORTEST: usize = 4;
+/// The longest literal that is copied as one vector.
+const SHORT_LITERAL: usize = VECTOR;
+const TABLE_BITS: u32 = 13;
+/// The multiplier of snappy's own hash.
+const MULTIPLIER: u32 = 0x1e35_a7bd;
+
+/// The steps whose matches are counted together.
+const STEPS: u32 = 128;
+/// The most of the first, second, third and of all later [`STEPS`] that may be without a match. The first ones know few positions.
+const MOST_MISSES: [u32; 4] = [112, 76, 62, 56];
+
+/// The bytes of a content: as many as positions of 16 bits can have, so that one from the table need not be checked.
+const CONTENT: usize = (1 << 16) + VECTOR;
+/// The bytes of a table of positions.
+const TABLE: usize = 2 << TABLE_BITS;
+/// The bytes of an output. A copy takes no more than the bytes it stands for, and the tag of a literal one byte for up to 60; before
+/// them is the length, and after them what is written as a whole vector.
+const OUT: usize = BLOCK_SIZE + BLOCK_SIZE / 6 + 2 * VECTOR;
+const ROOM: usize = CONTENT + TABLE + OUT;
+
+/// The memory of one block. It is in one piece, so that few registers address both blocks.
+struct Room<'m> {
+    content: &'m mut [u8; CONTENT],
+    table: &'m mut [[u8; 2]; 1 << TABLE_BITS],
+    out: &'m mut [u8; OUT],
+}
+
+impl<'m> Room<'m> {
+    #[inline]
+    fn of(memory: &'m mut [u8; ROOM]) -> Option<Self> {
+        let (content, rest) = memory.split_first_chunk_mut()?;
+        let (table, out) = rest.split_first_chunk_mut::<TABLE>()?;
+        let (table, _) = table.as_chunks_mut();
+        Some(Self { content, table: table.first_chunk_mut()?, out: out.first_chunk_mut()? })
+    }
+
+    /// Begins a block. One that is left to the library has no steps.
+    fn begin(&mut self, content: &[u8]) -> Option<State> {
+        let length = content.len();
+        if !Pairs::LENGTHS.contains(&length) {
+            return Some(State::default());
+        }
+        self.content.get_mut(..length)?.copy_from_slice(content);
+        self.table.as_flattened_mut().fill(0);
+        let written = put_length(length, self.out)?;
+        Some(State { at: 1, end: length.saturating_sub(WINDOW), length, written, ..State::default() })
+    }
+
+    /// What was written, if the block was not left to the library.
+    fn finish(self, state: &State) -> Option<RawBlock<'m>> {
+        let elements = self.out.get(..state.written).filter(|elements| !elements.is_empty())?;
+        Some(RawBlock { elements, encoded: state.encoded })
+    }
+}
+
+/// The rooms of two blocks.
+#[inline]
+fn rooms(memory: &mut [u8; Pairs::MEMORY]) -> Option<[Room<'_>; 2]> {
+    let (first, second) = memory.split_first_chunk_mut()?;
+    Some([Room::of(first)?, Room::of(second.first_chunk_mut()?)?])
+}
+
+/// Where a block is.
+#[derive(Clone, Copy, Default)]
+struct State {
+    /// The first position of the next step.
+    at: usize,
+    /// From this position on there are no steps; 0 where the rest is encoded position by position.
+    end: usize,
+    /// The same for that; 0 before it.
+    single_end: usize,
+    /// The length of the content.
+    length: usize,
+    /// The position up to which elements are written.
+    encoded: usize,
+    /// The bytes written.
+    written: usize,
+    /// The steps without a match.
+    misses: u32,
+}
+
+/// Encodes two blocks at a time.
+#[derive(Default)]
+pub(super) struct Pairs {
+    /// Empty before the first block.
+    memory: Vec<u8>,
+}
+
+impl Pairs {
+    /// The lengths of contents that are not left to the library at once: for shorter ones clearing the table, and starting without
+    /// matches, takes too long.
+    pub(super) const LENGTHS: RangeInclusive<usize> = 8 << 10..=BLOCK_SIZE;
+    /// The bytes that it allocates.
+    pub(super) const MEMORY: usize = 2 * ROOM;
+
+    /// The raw blocks of both contents; `None` for one that is left to the library.
+    pub(super) fn encode(&mut self, contents: [&[u8]; 2]) -> Result<[Option<RawBlock<'_>>; 2], OutOfMemory> {
+        if !contents.iter().any(|content| Self::LENGTHS.contains(&content.len())) {
+            return Ok([None, None]);
+        }
+        let Some(token) = X64V3Token::summon() else { return Ok([None, None]) };
+        if self.memory.is_empty() {
+            self.memory = memory::zeroed(Self::MEMORY)?;
+        }
+        Ok(self.encode_with(token, contents).unwrap_or_default())
+    }
+
+    fn encode_with(&mut self, token: X64V3Token, contents: [&[u8]; 2]) -> Option<[Option<RawBlock<'_>>; 2]> {
+        let memory = self.memory.first_chunk_mut()?;
+        let mut states = [State::default(); 2];
+        for ((room, content), state) in rooms(memory)?.iter_mut().zip(contents).zip(&mut states) {
+            *state = room.begin(content)?;
+        }
+        encode_in_turn(token, memory, &mut states)?;
+        let [first, second] = rooms(memory)?;
+        Some([first.finish(&states[0]), second.finish(&states[1])])
+    }
+}
+
+#[arcane]
+fn encode_in_turn(token: X64V3Token, memory: &mut [u8; Pairs::MEMORY], states: &mut [State; 2]) -> Option<()> {
+    let equal = |left: &[u8; VECTOR], right: &[u8; VECTOR]| equal_bytes(token, left, right);
+    let [mut first_room, mut second_room] = rooms(memory)?;
+    // Copies, which the compiler keeps in registers.
+    let [mut first, mut second] = *states;
+    let mut round = 0_usize;
+    while first.at < first.end || second.at < second.end {
+        for _ in 0..STEPS {
+            if first.at < first.end {
+                step(&mut first_room, &mut first, equal)?;
+            }
+            if second.at < second.end {
+                step(&mut second_room, &mut second, equal)?;
+            }
+        }
+        first.count_misses(round);
+        second.count_misses(round);
+        round = round.wrapping_add(1);
+    }
+    one_by_one(&mut first_room, &mut first, equal)?;
+    one_by_one(&mut second_room, &mut second, equal)?;
+    *states = [first, second];
+    Some(())
+}
+
+impl State {
+    /// Goes on position by position if too few of the last steps found a match. `round` counts from 0.
+    fn count_misses(&mut self, round: usize) {
+        let [.., last] = MOST_MISSES;
+        if self.misses > *MOST_MISSES.get(round).unwrap_or(&last) && self.end > 0 {
+            (self.end, self.single_end) = (0, self.end);
+        }
+        self.misses = 0;
+    }
+}
+
+/// The number of bytes before the first that differs.
+#[rite]
+fn equal_bytes(_token: X64V3Token, left: &[u8; VECTOR], right: &[u8; VECTOR]) -> u32 {
+    let equal = _mm256_cmpeq_epi8(bytemuck::must_cast(*left), bytemuck::must_cast(*right));
+    (!_mm256_movemask_epi8(equal)).trailing_zeros()
+}
+
+/// One step. `None` cannot happen: it would be a position outside of the room.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the hot loop, whose state stays in registers; two callers")]
+fn step(room: &mut Room<'_>, state: &mut State, equal: impl Fn(&[u8; VECTOR], &[u8; VECTOR]) -> u32) -> Option<()> {
+    let content = &*room.content;
+    let window: &[u8; WINDOW] = at(content, state.at)?;
+    let word = u64::from_le_bytes(*window.first_chunk()?);
+    let mut sources = [0; POSITIONS];
+    for (position, source) in sources.iter_mut().enumerate() {
+        *source = look_up(room.table, (word >> (8 * position)) as u32, state.at.wrapping_add(position))?;
+    }
+    // A match counts four times its length, and three for each position that it is before the last one; that number of positions is
+    // in the lowest two bits.
+    let mut best = 0;
+    for (position, source) in sources.iter().enumerate() {
+        let length = equal(at(window, position)?, at(content, *source)?);
+        let before_last = (POSITIONS - 1 - position) as u32;
+        best = best.max(((length << 2).wrapping_add(3 * before_last) << 2) | before_last);
+    }
+    let before_last = best & 3;
+    let length = ((best >> 2).wrapping_sub(3 * before_last) >> 2) as usize;
+    let start = state.at;
+    if length < SHORTEST {
+        let run = start.wrapping_sub(state.encoded);
+        // From 256 bytes without a match on, positions are skipped.
+        state.at = start.wrapping_add(POSITIONS).wrapping_add(run.wrapping_mul(run) >> 16);
+        state.misses = state.misses.wrapping_add(1);
+        return Some(());
+    }
+    let position = POSITIONS - 1 - before_last as usize;
+    put_match(room, state, start.wrapping_add(position), *sources.get(position)?, length)
+}
+
+/// Writes the literal before a match, and the match, whose `length` is that of its first [`VECTOR`] bytes.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the hot loop")]
+fn put_match(room: &mut Room<'_>, state: &mut State, start: usize, source: usize, mut length: usize) -> Option<()> {
+    let (content, out) = (&*room.content, &mut *room.out);
+    if length == VECTOR {
+        length = longer(content.get(..state.length)?, start, source);
+    }
+    let run = start.wrapping_sub(state.encoded);
+    if run > SHORT_LITERAL {
+        state.written = long_literal(content.get(state.encoded..start)?, out, state.written)?;
+    } else {
+        // The tag is overwritten if there is no literal.
+        let literal: &[u8; SHORT_LITERAL] = at(content, state.encoded)?;
+        let put: &mut [u8; 1 + SHORT_LITERAL] = at_mut(out, state.written)?;
+        put[0] = (run.wrapping_sub(1) << 2) as u8;
+        let tag = usize::from(run > 0);
+        *at_mut(put, tag)? = *literal;
+        state.written = state.written.wrapping_add(run).wrapping_add(tag);
+    }
+    state.at = start.wrapping_add(length);
+    state.encoded = state.at;
+    let offset = start.wrapping_sub(source);
+    if length > LONGEST_COPY {
+        (state.written, length) = long_copy(offset, length, out, state.written)?;
+    }
+    let (element, size) = copy(offset, length);
+    *at_mut(out, state.written)? = element;
+    state.written = state.written.wrapping_add(size);
+    Some(())
+}
+
+/// Encodes the rest of a block position by position, as the library does.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "for the vectors of its caller")]
+fn one_by_one(
+    room: &mut Room<'_>,
+    state: &mut State,
+    equal: impl Fn(&[u8; VECTOR], &[u8; VECTOR]) -> u32,
+) -> Option<()> {
+    let end = state.single_end;
+    // As in the library: each 32 positions without a match, one position more is skipped.
+    let mut lookups = 32_usize;
+    while state.at < end {
+        let start = state.at;
+        let word = u32::from_le_bytes(*at(room.content, start)?);
+        let source = look_up(room.table, word, start)?;
+        if word != u32::from_le_bytes(*at(room.content, source)?) {
+            state.at = start.wrapping_add(lookups >> 5);
+            lookups = lookups.wrapping_add(1);
+            continue;
+        }
+        lookups = 32;
+        let length = equal(at(room.content, start)?, at(room.content, source)?) as usize;
+        put_match(room, state, start, source, length)?;
+        if state.at < end {
+            let before = state.at.wrapping_sub(1);
+            look_up(room.table, u32::from_le_bytes(*at(room.content, before)?), before)?;
+        }
+    }
+    Some(())
+}
+
+/// The last position with the same four bytes, probably; the table then has `position` instead.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the hot loop")]
+fn look_up(table: &mut [[u8; 2]; 1 << TABLE_BITS], word: u32, position: usize) -> Option<usize> {
+    let hash = word.wrapping_mul(MULTIPLIER) >> (u32::BITS - TABLE_BITS);
+    let entry = table.get_mut(hash as usize)?;
+    Some(usize::from(u16::from_le_bytes(std::mem::replace(entry, (position as u16).to_le_bytes()))))
+}
+
+/// The length of a match of at least [`VECTOR`] bytes.
+#[inline(never)]
+fn longer(content: &[u8], start: usize, source: usize) -> usize {
+    let from = |position: usize| content.get(position.wrapping_add(VECTOR)..).unwrap_or_default();
+    let (words, rest) = from(start).as_chunks::<8>();
+    let (source_words, _) = from(source).as_chunks::<8>();
+    let mut length = VECTOR;
+    for (word, source_word) in words.iter().zip(source_words) {
+        let differing = u64::from_le_bytes(*word) ^ u64::from_le_bytes(*source_word);
+        if differing != 0 {
+            return length.wrapping_add(differing.trailing_zeros() as usize / 8);
+        }
+        length = length.wrapping_add(8);
+    }
+    let source_rest = content.get(source.wrapping_add(length)..).unwrap_or_default();
+    length.wrapping_add(rest.iter().zip(source_rest).take_while(|(left, right)| left == right).count())
+}
+
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the hot loop")]
+fn at<const N: usize>(bytes: &[u8], position: usize) -> Option<&[u8; N]> {
+    bytes.get(position..position.wrapping_add(N))?.first_chunk()
+}
+
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the hot loop")]
+fn at_mut<const N: usize>(bytes: &mut [u8], position: usize) -> Option<&mut [u8; N]> {
+    bytes.get_mut(position..position.wrapping_add(N))?.first_chunk_mut()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
+
+    use super::*;
+
+    /// Which of the contents are not left to the library.
+    fn taken(contents: [&[u8]; 2]) -> [bool; 2] {
+        Pairs::default().encode(contents).unwrap().map(|block| block.is_some())
+    }
+
+    #[test]
+    fn what_is_left_to_the_library() {
+        if X64V3Token::summon().is_none() {
+            return;
+        }
+        let text = b"{\"offset\": 17, \"timestamp\": 1700000000000}, ".repeat(1000);
+        let (shortest, longest) = (*Pairs::LENGTHS.start(), *Pairs::LENGTHS.end());
+        let text = |length: usize| text.get(..length).unwrap();
+        assert_eq!(taken([text(shortest - 1), text(shortest)]), [false, true]);
+        assert_eq!(taken([text(longest + 1), text(longest)]), [false, true]);
+        assert_eq!(taken([text(shortest), &[]]), [true, false]);
+    }
+
+    /// Bytes without matches, others for each seed.
+    fn noise(length: usize, seed: u64) -> Vec<u8> {
+        (0..length as u64).map(|n| ((n ^ seed << 20).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as u8).collect()
+    }
+
+    /// A block of copies of 20 bytes, with this many bytes of noise between them.
+    fn copies(between: usize) -> Vec<u8> {
+        let text = noise(70, 0);
+        let piece = |n: usize| [text.iter().skip(n % 50).take(20).copied().collect(), noise(between, n as u64 + 1)];
+        let pieces = (0..BLOCK_SIZE).flat_map(piece).flatten();
+        text.iter().copied().chain(pieces).take(BLOCK_SIZE).collect()
+    }
+
+    #[test]
+    fn where_few_steps_find_matches() {
+        let Some(token) = X64V3Token::summon() else { return };
+        let mut memory = memory::zeroed(Pairs::MEMORY).unwrap();
+        let memory = memory.first_chunk_mut().unwrap();
+        for (content, is_single) in
+            [(copies(2), false), (copies(60), true), (noise(BLOCK_SIZE, 1), true), (vec![7; BLOCK_SIZE], false)]
+        {
+            let [mut room, _] = rooms(memory).unwrap();
+            let mut states = [room.begin(&content).unwrap(), State::default()];
+            encode_in_turn(token, memory, &mut states).unwrap();
+            assert_eq!(states[0].single_end > 0, is_single);
+        }
+    }
+}
