@@ -6,7 +6,7 @@ use super::raw_elements::RawBlock;
 use crate::memory::OutOfMemory;
 
 #[derive(Default)]
-pub(super) struct Pairs;
+pub(super) struct Pairs {}
 
 impl Pairs {
     #[expect(clippy::reversed_empty_ranges, reason = "no length")]
