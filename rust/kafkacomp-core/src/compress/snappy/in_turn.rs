@@ -203,16 +203,16 @@ fn step(room: &mut Room<'_>, state: &mut State, equal: impl Fn(&[u8; VECTOR], &[
     for (position, source) in sources.iter_mut().enumerate() {
         *source = look_up(room.table, (word >> (8 * position)) as u32, state.at.wrapping_add(position))?;
     }
-    // A match counts four times its length, and three for each position that it is before the last one; that number of positions is
-    // in the lowest two bits.
+    // A match counts eight times its length, and seven for each position that it is before the last one. The lowest bits tell that
+    // number of positions: they are its negation.
     let mut best = 0;
     for (position, source) in sources.iter().enumerate() {
         let length = equal(at(window, position)?, at(content, *source)?);
         let before_last = (POSITIONS - 1 - position) as u32;
-        best = best.max(((length << 2).wrapping_add(3 * before_last) << 2) | before_last);
+        best = best.max((length << 3).wrapping_add(7 * before_last));
     }
-    let before_last = best & 3;
-    let length = ((best >> 2).wrapping_sub(3 * before_last) >> 2) as usize;
+    let before_last = best.wrapping_neg() & 3;
+    let length = (best.wrapping_add(before_last) >> 3).wrapping_sub(before_last) as usize;
     let start = state.at;
     if length < SHORTEST {
         let run = start.wrapping_sub(state.encoded);
