@@ -6,12 +6,10 @@ pub(super) use super::in_turn::Pairs;
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) use super::library_only::Pairs;
 use super::raw_elements::{RawBlock, literal_tag};
-use super::xerial::{HEADER_LENGTH, MAGIC, SIZE_LENGTH, VERSION};
+use super::xerial::{BLOCK_SIZE, HEADER_LENGTH, MAGIC, SIZE_LENGTH, VERSION};
 use crate::memory;
 use snap::raw;
 
-/// The content of a block, the default of `SnappyOutputStream`.
-pub(super) const BLOCK_SIZE: usize = 32 << 10;
 /// The magic and, twice, the version.
 pub(super) const HEADER: [u8; HEADER_LENGTH] = {
     let mut header = [0; HEADER_LENGTH];

@@ -17,8 +17,8 @@ use std::ops::RangeInclusive;
 
 use archmage::{SimdToken, X64V3Token, arcane, rite};
 
-use super::encode::BLOCK_SIZE;
 use super::raw_elements::{LONGEST_COPY, RawBlock, copy, long_copy, long_literal, put_length};
+use super::xerial::BLOCK_SIZE;
 use crate::memory::{self, OutOfMemory};
 
 /// The bytes of a comparison.

@@ -3,7 +3,8 @@
 
 use super::super::stream::{BlockEncoder, Blocks, Encoder};
 use super::super::{CodecError, CompressionType};
-use super::encode::{self, BLOCK_SIZE, HEADER};
+use super::encode::{self, HEADER};
+use super::xerial::BLOCK_SIZE;
 
 /// An encoder for xerial streams.
 pub(in super::super) fn encoder() -> impl Encoder {

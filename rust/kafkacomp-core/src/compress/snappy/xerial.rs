@@ -11,6 +11,8 @@ pub const HEADER_LENGTH: usize = MAGIC.len() + 4 + 4;
 pub(super) const SIZE_LENGTH: usize = 4;
 /// The only version of the framing.
 pub(super) const VERSION: i32 = 1;
+/// The content of a block that we write, the default of `SnappyOutputStream`.
+pub(super) const BLOCK_SIZE: usize = 32 << 10;
 /// The offset of the version in a header.
 const VERSION_OFFSET: usize = MAGIC.len();
 /// The first half of the magic as a block's size: how a reader recognises a further header.
