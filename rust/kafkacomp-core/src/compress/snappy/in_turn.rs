@@ -125,10 +125,17 @@ impl Pairs {
     pub(super) const MEMORY: usize = 2 * ROOM;
 
     /// The raw blocks of both contents; `None` for one that is left to the library.
+    #[inline]
     pub(super) fn encode(&mut self, contents: [&[u8]; 2]) -> Result<[Option<RawBlock<'_>>; 2], OutOfMemory> {
-        if !contents.iter().any(|content| Self::LENGTHS.contains(&content.len())) {
-            return Ok([None, None]);
+        if contents.iter().any(|content| Self::LENGTHS.contains(&content.len())) {
+            self.encode_long(contents)
+        } else {
+            Ok([None, None])
         }
+    }
+
+    #[inline(never)]
+    fn encode_long(&mut self, contents: [&[u8]; 2]) -> Result<[Option<RawBlock<'_>>; 2], OutOfMemory> {
         let Some(token) = X64V3Token::summon() else { return Ok([None, None]) };
         if self.memory.is_empty() {
             self.memory = memory::zeroed(Self::MEMORY)?;
