@@ -1,7 +1,7 @@
-//! Two contents compressed to snappy: at once as one by one, and the crate `snap` decodes the blocks to the contents.
+//! Two contents, compressed to snappy together and one by one: the bytes are the same, and the crate `snap` decodes the blocks.
 //!
-//! Input: the length of the first piece and how often it is repeated, 2 bytes each; then pieces of the first content and, after its
-//! half, of the second. Repetition makes contents long enough for all encoders.
+//! Input: the length of a piece and the number of its repetitions, 2 bytes each; then two halves, one for each content. The first
+//! bytes of each are repeated in its middle, so that contents are long enough for all encoders.
 
 #![no_main]
 
@@ -30,7 +30,7 @@ fn decoded(stream: &[u8]) -> Vec<u8> {
     content
 }
 
-/// `data`, with its first `length` bytes `times` times more between its halves.
+/// `data`, with its first `length` bytes repeated `times` times between its halves.
 fn content(data: &[u8], length: usize, times: usize) -> Vec<u8> {
     let (first, second) = data.split_at(data.len() / 2);
     let piece = &data[..length.min(data.len())];

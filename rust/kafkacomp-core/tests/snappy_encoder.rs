@@ -1,5 +1,5 @@
-//! The encoder of snappy blocks: the crate `snap` decodes what it writes, and the result depends on the content only, not on the
-//! contents before or beside it.
+//! The encoder of snappy blocks: the crate `snap` decodes what it writes, and the result depends on the input only, not on earlier
+//! inputs or on the other one of a pair.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "a test")]
 
@@ -123,7 +123,7 @@ proptest! {
     }
 }
 
-/// A match, and what follows it, at each distance from the end of a block, and of each length.
+/// Matches of up to 200 bytes, at several distances from the end of the block.
 #[test]
 fn matches_at_the_end() {
     let text = records(9000, 3);

@@ -63,7 +63,7 @@ impl Batcher {
     /// Adds all rows, and appends batches that are full to `out`; the last one of them may wait for the next ([`PairedBuilder`]).
     ///
     /// # Errors
-    /// The error of a row, counted from the first row of the stream. Rows that are not in `out` yet are lost.
+    /// The error of a row, counted from the first row of the stream. The rows before it are kept; [`reset`](Self::reset) drops them.
     pub fn push(&mut self, rows: &ArrowRecordBatch, out: &mut Vec<u8>) -> Result<(), BuildError> {
         let columns = RecordColumns::new(rows)?;
         let mut row = 0;
@@ -97,6 +97,7 @@ impl Batcher {
     }
 
     fn close(&mut self, out: &mut Vec<u8>) -> Result<(), BuildError> {
+        // After `close`, the current builder has no batch.
         let current = self.builder.current();
         let next_offset = current.next_offset();
         let last_offset_delta = next_offset.wrapping_sub(current.settings().base_offset) as i32;

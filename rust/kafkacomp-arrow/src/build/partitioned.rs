@@ -12,9 +12,9 @@ pub struct Target {
     builder: PairedBuilder,
     /// Complete batches that the caller has not taken yet.
     pub out: Vec<u8>,
-    /// The number of batches so far.
+    /// The number of batches that were closed so far.
     pub batches: u64,
-    /// The number of records so far.
+    /// The number of their records.
     pub records: u64,
 }
 
@@ -40,7 +40,8 @@ impl PartitionedBatcher {
         Ok(Self { settings, router, headers: HeadersBuffer::new(), targets: Vec::new(), rows: 0 })
     }
 
-    /// Adds all rows, and appends full batches to `out` of their targets.
+    /// Adds all rows, and appends full batches to `out` of their targets; the last one of a target may wait for the next
+    /// ([`PairedBuilder`]).
     ///
     /// # Errors
     /// The error of a row, counted from the first row of the stream.
@@ -112,6 +113,7 @@ impl PartitionedBatcher {
 
 impl Target {
     fn close(&mut self, settings: BatchSettings) -> Result<(), BuildError> {
+        // After `close`, the current builder has no batch.
         let records = self.builder.current().records_count();
         let next = self.builder.current().next_offset();
         self.builder.close(&mut self.out)?;

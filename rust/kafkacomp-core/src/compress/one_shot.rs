@@ -39,13 +39,13 @@ pub fn compress(
     result
 }
 
-/// Whether payloads of this many bytes are compressed in less time by [`compress_both`].
-pub fn is_faster_in_pairs(compression: Compression, length: usize) -> bool {
+/// Whether two payloads of this length are compressed in less time by [`compress_both`] than one after the other.
+pub(crate) fn is_faster_in_pairs(compression: Compression, length: usize) -> bool {
     compression.compression_type() == CompressionType::Snappy && snappy::is_faster_in_pairs(length)
 }
 
-/// As [`compress`], for two payloads that have outputs of their own. Snappy payloads of one block each are compressed in turn, in less
-/// time than one after the other; for other types there is no difference. The output of each is the same as that of [`compress`].
+/// As [`compress`], for two payloads that have outputs of their own. Snappy payloads of 8 to 32 KiB are compressed
+/// together, in less time than one after the other; for others there is no difference. The output of each is the same as that of [`compress`].
 ///
 /// # Errors
 /// Memory runs out; both outputs are unchanged then.

@@ -1,5 +1,5 @@
 //! Message formats 0, 1 and 2: from bytes to batches ([`Batches`]) and from a batch to its records
-//! ([`RecordReader`]), accepting what Kafka's own classes accept; and back to bytes ([`RecordBatchBuilder`]).
+//! ([`RecordReader`]), accepting what Kafka's own classes accept; and back to bytes ([`RecordBatchBuilder`], [`PairedBuilder`]).
 //! The formats of Kafka 0.7, which has other messages with magic 0 and 1, are in [`message_set`](crate::message_set).
 
 pub mod attributes;

@@ -2,7 +2,7 @@
 
 use super::super::{CodecError, CodecFault, CompressionType};
 #[cfg(target_arch = "x86_64")]
-pub(super) use super::in_turn::Pairs;
+pub(super) use super::interleaved::Pairs;
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) use super::library_only::Pairs;
 use super::raw_elements::{RawBlock, literal_tag};
@@ -34,7 +34,7 @@ impl Default for Encoder {
 }
 
 impl Encoder {
-    /// The bytes that it allocates: in the library a table of 2^14 entries, and a smaller one inside.
+    /// The bytes that it allocates: the library's tables, rounded up, and the memory of [`Pairs`].
     pub(in super::super) const MEMORY: usize = (64 << 10) + Pairs::MEMORY;
 
     /// Appends a stream to `out`: the header, even if there is no content, and blocks of 32 KiB.

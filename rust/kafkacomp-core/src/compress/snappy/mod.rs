@@ -17,7 +17,7 @@
 mod decode;
 mod encode;
 #[cfg(target_arch = "x86_64")]
-mod in_turn;
+mod interleaved;
 #[cfg(not(target_arch = "x86_64"))]
 mod library_only;
 mod old_kafka;
@@ -38,9 +38,9 @@ pub use xerial::{HEADER_LENGTH, MAGIC};
 
 use super::after_frame::{AfterFrame, Further};
 
-/// Whether contents of this many bytes are encoded in less time two at once.
+/// Whether two inputs of this length are encoded in less time together than one after the other.
 pub(super) fn is_faster_in_pairs(length: usize) -> bool {
-    encode::Pairs::LENGTHS.contains(&length)
+    encode::Pairs::are_faster(length)
 }
 
 /// What may follow a raw block. A stream ends with the data: further streams continue its content.

@@ -13,10 +13,11 @@ use std::hint::select_unpredictable as select;
 
 /// The most bytes that one copy repeats.
 pub(super) const LONGEST_COPY: usize = 64;
-/// The lengths and offsets from which on a copy takes three bytes.
+/// From this length on, a copy takes three bytes.
 const LONG_COPY: usize = 12;
+/// From this offset on, a copy takes three bytes.
 const FAR_COPY: usize = 2048;
-/// The literals whose length is in the tag are shorter than 61.
+/// From this value of the length minus one on, the length of a literal follows its tag.
 const LONG_LITERAL: usize = 60;
 
 /// A raw block without its last literal.
@@ -24,7 +25,7 @@ const LONG_LITERAL: usize = 60;
 pub(super) struct RawBlock<'m> {
     /// The length of the content, and the elements.
     pub(super) elements: &'m [u8],
-    /// The position in the content from which on there is no element: the rest is a literal.
+    /// The position in the content up to which they encode it. The caller appends the rest as a literal.
     pub(super) encoded: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Building batches of every magic: [`RecordBatchBuilder`].
+//! Building batches of every magic: one by [`RecordBatchBuilder`], those of a stream by [`PairedBuilder`].
 //!
 //! | magic | uncompressed | compressed |
 //! |---|---|---|

@@ -66,18 +66,16 @@ impl RecordBatchBuilder {
     }
 
     /// Appends this batch to `out` and that of `next` to `next_out`, as [`finish`](Self::finish) does for one after the other, but
-    /// compresses both at once, as this batch is to be. Both have records.
+    /// compresses both at once. Both have records and the same compression type, and can be built ([`check_build`](Self::check_build)).
     ///
     /// # Errors
-    /// As [`build`](Self::build). The outputs are unchanged then.
+    /// As [`build`](Self::build). Outputs and builders are unchanged then.
     pub(super) fn finish_both(
         &mut self,
         next: &mut Self,
         out: &mut Vec<u8>,
         next_out: &mut Vec<u8>,
     ) -> Result<(), BuildFault> {
-        self.check_build()?;
-        next.check_build()?;
         let (start, next_start) = (out.len(), next_out.len());
         self.put_both(next, out, next_out).inspect_err(|_| {
             out.truncate(start);

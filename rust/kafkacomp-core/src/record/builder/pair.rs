@@ -4,9 +4,9 @@ use super::{BatchSettings, RecordBatchBuilder, State};
 use crate::memory;
 use crate::record::build_fault::BuildFault;
 
-/// Builds the batches of a stream of records. Two snappy batches are compressed in turn, in less time than one after the other, so a
-/// closed one may wait for the next: it is in the output after another [`close`](Self::close) or after [`flush`](Self::flush).
-/// The batches are the same as those of [`RecordBatchBuilder::finish`].
+/// Builds the batches of a stream of records. Two consecutive snappy batches with 8 to 32 KiB of uncompressed records are compressed
+/// together, which takes less time; so such a batch waits for the next [`close`](Self::close) or [`flush`](Self::flush). The
+/// batches are the same as those of [`RecordBatchBuilder::finish`].
 ///
 /// ```
 /// use kafkacomp_core::CompressionType;
@@ -46,23 +46,25 @@ impl PairedBuilder {
     /// Drops all batches that are not in the output, and begins another one.
     ///
     /// # Errors
-    /// What the magic does not have.
+    /// What the magic does not have; nothing is dropped then.
     pub fn restart(&mut self, settings: BatchSettings) -> Result<(), BuildFault> {
+        self.current.reset(settings)?;
         self.is_waiting = false;
-        self.current.reset(settings)
+        Ok(())
     }
 
-    /// The builder of the current batch.
+    /// The builder of the current batch; of none between [`close`](Self::close) and [`reset`](Self::reset).
     #[inline]
     pub fn current(&mut self) -> &mut RecordBatchBuilder {
         &mut self.current
     }
 
-    /// Closes the current batch, which must be [`reset`](Self::reset) before records are appended. It is appended to `out` at once, or
+    /// Closes the current batch, after which [`reset`](Self::reset) must begin another one. It is appended to `out` at once, or
     /// together with the next. Nothing is appended for a batch without records.
     ///
     /// # Errors
-    /// As [`RecordBatchBuilder::build`]. `out` ends with a complete batch then, and the batches that could not be built are lost.
+    /// As [`RecordBatchBuilder::build`]. `out` ends with a complete batch then, batches that are not in it are kept, and the call can be
+    /// repeated.
     pub fn close(&mut self, out: &mut Vec<u8>) -> Result<(), BuildFault> {
         if !self.current.is_faster_in_pairs() {
             self.flush(out)?;
@@ -70,10 +72,12 @@ impl PairedBuilder {
         }
         let Self { current, waiting, is_waiting, second } = self;
         current.check_build()?;
-        if std::mem::take(is_waiting) {
+        if *is_waiting {
             second.clear();
             waiting.finish_both(current, out, second)?;
-            return Ok(memory::append(out, second)?);
+            *is_waiting = false;
+            memory::append(out, second).inspect_err(|_| current.state = State::Open)?;
+            return Ok(());
         }
         std::mem::swap(current, waiting);
         current.state = State::Finished(0);
@@ -87,8 +91,9 @@ impl PairedBuilder {
     /// # Errors
     /// As [`close`](Self::close).
     pub fn flush(&mut self, out: &mut Vec<u8>) -> Result<(), BuildFault> {
-        if std::mem::take(&mut self.is_waiting) {
+        if self.is_waiting {
             self.waiting.finish(out)?;
+            self.is_waiting = false;
         }
         Ok(())
     }

@@ -1,16 +1,16 @@
-//! Encoding two raw blocks in turn, with the vectors of 256 bits of x86-64.
+//! Encoding raw blocks, two of them interleaved, with AVX2.
 //!
-//! Each step looks at four positions of a block. It hashes the four bytes at each of them, takes the latest position with that hash
-//! from a table, where it stores its own, and compares 32 bytes. The longest match wins; one that is a position later must be longer
-//! by a byte, because that byte is not free as a literal. Then the literal before the match and a copy are written. Only three things
-//! are branches, because they are rare: no match, a match of 32 bytes or more, and a literal of more than 32.
+//! Each step looks at four positions of an input. It hashes the four bytes at each of them, takes the latest position with that hash
+//! from a table, where it stores its own, and compares 32 bytes. It takes the longest match; one that starts n positions later must
+//! be n bytes longer, because these bytes become literals. Then it writes the literal before the match, and a copy. Its branches are
+//! rare: no match, a match of 32 bytes or more, one of more than 64, and a literal of more than 32.
 //!
 //! Branches between the positions would be mispredicted so often that they take half of the time of snappy's own encoder. Without
-//! them a step waits for the one before it: hash, table, comparison and length depend on each other. So the steps of two blocks
-//! alternate; while one waits, the processor executes the other. What is written depends only on the block itself.
+//! them, a step waits for the one before it: hash, table, comparison and length depend on each other. So the steps of two inputs
+//! alternate; while one waits, the processor executes the other. The block of an input does not depend on the other one.
 //!
-//! Where many steps have no match, one position at a time is faster, as in snappy's own encoder, and the rest of the block is encoded
-//! so. Short blocks are left to the library.
+//! Where many steps have no match, one position at a time is faster, as in snappy's own encoder, and the rest of the input is encoded
+//! so. Short inputs are left to the library.
 
 use std::arch::x86_64::{_mm256_cmpeq_epi8, _mm256_movemask_epi8};
 use std::ops::RangeInclusive;
@@ -21,7 +21,7 @@ use super::raw_elements::{LONGEST_COPY, RawBlock, copy, long_copy, long_literal,
 use super::xerial::BLOCK_SIZE;
 use crate::memory::{self, OutOfMemory};
 
-/// The bytes of a comparison.
+/// The size of a comparison.
 const VECTOR: usize = 32;
 /// The positions of a step.
 const POSITIONS: usize = 4;
@@ -31,6 +31,7 @@ const WINDOW: usize = VECTOR + POSITIONS;
 const SHORTEST: usize = 4;
 /// The longest literal that is copied as one vector.
 const SHORT_LITERAL: usize = VECTOR;
+/// The bits of a hash.
 const TABLE_BITS: u32 = 13;
 /// The multiplier of snappy's own hash.
 const MULTIPLIER: u32 = 0x1e35_a7bd;
@@ -40,67 +41,69 @@ const STEPS: u32 = 128;
 /// The most of the first, second, third and of all later [`STEPS`] that may be without a match. The first ones know few positions.
 const MOST_MISSES: [u32; 4] = [112, 76, 62, 56];
 
-/// The bytes of a content: as many as positions of 16 bits can have, so that one from the table need not be checked.
-const CONTENT: usize = (1 << 16) + VECTOR;
-/// The bytes of a table of positions.
+/// The size of the copy of an input. All positions of 16 bits are in it, with a vector after them, so that one from the table needs no
+/// check.
+const INPUT: usize = (1 << 16) + VECTOR;
+/// The size of a table of positions.
 const TABLE: usize = 2 << TABLE_BITS;
-/// The bytes of an output. A copy takes no more than the bytes it stands for, and the tag of a literal one byte for up to 60; before
-/// them is the length, and after them what is written as a whole vector.
-const OUT: usize = BLOCK_SIZE + BLOCK_SIZE / 6 + 2 * VECTOR;
-const ROOM: usize = CONTENT + TABLE + OUT;
+/// The size of an output: snappy's own bound, and what is written as a whole vector. A copy takes no more than the bytes it stands
+/// for; only the length of the input and the tags of literals of more than 60 bytes make a block larger than its input.
+const OUTPUT: usize = BLOCK_SIZE + BLOCK_SIZE / 6 + 2 * VECTOR;
+/// The size of the buffers of one input.
+const BUFFERS: usize = INPUT + TABLE + OUTPUT;
 
-/// The memory of one block. It is in one piece, so that few registers address both blocks.
-struct Room<'m> {
-    content: &'m mut [u8; CONTENT],
+/// The buffers of one input. They are one piece of memory, so that few registers address those of both.
+struct Buffers<'m> {
+    input: &'m mut [u8; INPUT],
     table: &'m mut [[u8; 2]; 1 << TABLE_BITS],
-    out: &'m mut [u8; OUT],
+    out: &'m mut [u8; OUTPUT],
 }
 
-impl<'m> Room<'m> {
+impl<'m> Buffers<'m> {
     #[inline]
-    fn of(memory: &'m mut [u8; ROOM]) -> Option<Self> {
-        let (content, rest) = memory.split_first_chunk_mut()?;
+    fn of(memory: &'m mut [u8; BUFFERS]) -> Option<Self> {
+        let (input, rest) = memory.split_first_chunk_mut()?;
         let (table, out) = rest.split_first_chunk_mut::<TABLE>()?;
         let (table, _) = table.as_chunks_mut();
-        Some(Self { content, table: table.first_chunk_mut()?, out: out.first_chunk_mut()? })
+        Some(Self { input, table: table.first_chunk_mut()?, out: out.first_chunk_mut()? })
     }
 
-    /// Begins a block. One that is left to the library has no steps.
-    fn begin(&mut self, content: &[u8]) -> Option<State> {
-        let length = content.len();
+    /// Begins a block. An input that is left to the library has no steps.
+    fn begin(&mut self, input: &[u8]) -> Option<State> {
+        let length = input.len();
         if !Pairs::LENGTHS.contains(&length) {
             return Some(State::default());
         }
-        self.content.get_mut(..length)?.copy_from_slice(content);
+        self.input.get_mut(..length)?.copy_from_slice(input);
         self.table.as_flattened_mut().fill(0);
         let written = put_length(length, self.out)?;
-        Some(State { at: 1, end: length.saturating_sub(WINDOW), length, written, ..State::default() })
+        Some(State { position: 1, end: length.saturating_sub(WINDOW), length, written, ..State::default() })
     }
 
-    /// What was written, if the block was not left to the library.
+    /// What was written, unless the input was left to the library.
     fn finish(self, state: &State) -> Option<RawBlock<'m>> {
         let elements = self.out.get(..state.written).filter(|elements| !elements.is_empty())?;
         Some(RawBlock { elements, encoded: state.encoded })
     }
 }
 
-/// The rooms of two blocks.
+/// The buffers of two inputs.
 #[inline]
-fn rooms(memory: &mut [u8; Pairs::MEMORY]) -> Option<[Room<'_>; 2]> {
+fn buffers(memory: &mut [u8; Pairs::MEMORY]) -> Option<[Buffers<'_>; 2]> {
     let (first, second) = memory.split_first_chunk_mut()?;
-    Some([Room::of(first)?, Room::of(second.first_chunk_mut()?)?])
+    Some([Buffers::of(first)?, Buffers::of(second.first_chunk_mut()?)?])
 }
 
-/// Where a block is.
+/// The progress of a block.
 #[derive(Clone, Copy, Default)]
 struct State {
     /// The first position of the next step.
-    at: usize,
-    /// From this position on there are no steps; 0 where the rest is encoded position by position.
+    position: usize,
+    /// Steps start before this position; 0 once single positions are encoded.
     end: usize,
-    /// The same for that; 0 before it.
+    /// Single positions start before this one; 0 until then.
     single_end: usize,
-    /// The length of the content.
+    /// The length of the input.
     length: usize,
     /// The position up to which elements are written.
     encoded: usize,
@@ -110,7 +113,7 @@ struct State {
     misses: u32,
 }
 
-/// Encodes two blocks at a time.
+/// Encodes two inputs at a time.
 #[derive(Default)]
 pub(super) struct Pairs {
     /// Empty before the first block.
@@ -118,65 +121,69 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    /// The lengths of contents that are not left to the library at once: for shorter ones clearing the table, and starting without
-    /// matches, takes too long.
+    /// The lengths of the inputs that this encoder takes. For shorter ones, clearing the table costs more than it saves.
     pub(super) const LENGTHS: RangeInclusive<usize> = 8 << 10..=BLOCK_SIZE;
-    /// The bytes that it allocates.
-    pub(super) const MEMORY: usize = 2 * ROOM;
+    /// The bytes that it allocates for its first input.
+    pub(super) const MEMORY: usize = 2 * BUFFERS;
 
-    /// The raw blocks of both contents; `None` for one that is left to the library.
+    /// Whether inputs of this length are encoded in less time two at once.
+    pub(super) fn are_faster(length: usize) -> bool {
+        Self::LENGTHS.contains(&length) && X64V3Token::summon().is_some()
+    }
+
+    /// The raw blocks of both inputs; `None` for one that is left to the library.
     #[inline]
-    pub(super) fn encode(&mut self, contents: [&[u8]; 2]) -> Result<[Option<RawBlock<'_>>; 2], OutOfMemory> {
-        if contents.iter().any(|content| Self::LENGTHS.contains(&content.len())) {
-            self.encode_long(contents)
+    pub(super) fn encode(&mut self, inputs: [&[u8]; 2]) -> Result<[Option<RawBlock<'_>>; 2], OutOfMemory> {
+        if inputs.iter().any(|input| Self::LENGTHS.contains(&input.len())) {
+            self.encode_long(inputs)
         } else {
             Ok([None, None])
         }
     }
 
     #[inline(never)]
-    fn encode_long(&mut self, contents: [&[u8]; 2]) -> Result<[Option<RawBlock<'_>>; 2], OutOfMemory> {
+    fn encode_long(&mut self, inputs: [&[u8]; 2]) -> Result<[Option<RawBlock<'_>>; 2], OutOfMemory> {
         let Some(token) = X64V3Token::summon() else { return Ok([None, None]) };
         if self.memory.is_empty() {
             self.memory = memory::zeroed(Self::MEMORY)?;
         }
-        Ok(self.encode_with(token, contents).unwrap_or_default())
+        Ok(self.encode_with(token, inputs).unwrap_or_default())
     }
 
-    fn encode_with(&mut self, token: X64V3Token, contents: [&[u8]; 2]) -> Option<[Option<RawBlock<'_>>; 2]> {
+    fn encode_with(&mut self, token: X64V3Token, inputs: [&[u8]; 2]) -> Option<[Option<RawBlock<'_>>; 2]> {
         let memory = self.memory.first_chunk_mut()?;
         let mut states = [State::default(); 2];
-        for ((room, content), state) in rooms(memory)?.iter_mut().zip(contents).zip(&mut states) {
-            *state = room.begin(content)?;
+        for ((buffers, input), state) in buffers(memory)?.iter_mut().zip(inputs).zip(&mut states) {
+            *state = buffers.begin(input)?;
         }
-        encode_in_turn(token, memory, &mut states)?;
-        let [first, second] = rooms(memory)?;
+        encode_interleaved(token, memory, &mut states)?;
+        let [first, second] = buffers(memory)?;
         Some([first.finish(&states[0]), second.finish(&states[1])])
     }
 }
 
 #[arcane]
-fn encode_in_turn(token: X64V3Token, memory: &mut [u8; Pairs::MEMORY], states: &mut [State; 2]) -> Option<()> {
+fn encode_interleaved(token: X64V3Token, memory: &mut [u8; Pairs::MEMORY], states: &mut [State; 2]) -> Option<()> {
     let equal = |left: &[u8; VECTOR], right: &[u8; VECTOR]| equal_bytes(token, left, right);
-    let [mut first_room, mut second_room] = rooms(memory)?;
+    let [mut first_buffers, mut second_buffers] = buffers(memory)?;
     // Copies, which the compiler keeps in registers.
     let [mut first, mut second] = *states;
     let mut round = 0_usize;
-    while first.at < first.end || second.at < second.end {
+    while first.position < first.end || second.position < second.end {
         for _ in 0..STEPS {
-            if first.at < first.end {
-                step(&mut first_room, &mut first, equal)?;
+            if first.position < first.end {
+                step(&mut first_buffers, &mut first, equal)?;
             }
-            if second.at < second.end {
-                step(&mut second_room, &mut second, equal)?;
+            if second.position < second.end {
+                step(&mut second_buffers, &mut second, equal)?;
             }
         }
         first.count_misses(round);
         second.count_misses(round);
         round = round.wrapping_add(1);
     }
-    one_by_one(&mut first_room, &mut first, equal)?;
-    one_by_one(&mut second_room, &mut second, equal)?;
+    one_by_one(&mut first_buffers, &mut first, equal)?;
+    one_by_one(&mut second_buffers, &mut second, equal)?;
     *states = [first, second];
     Some(())
 }
@@ -199,67 +206,78 @@ fn equal_bytes(_token: X64V3Token, left: &[u8; VECTOR], right: &[u8; VECTOR]) ->
     (!_mm256_movemask_epi8(equal)).trailing_zeros()
 }
 
-/// One step. `None` cannot happen: it would be a position outside of the room.
+/// One step. `None` cannot happen: it would be a position outside of a buffer.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the hot loop, whose state stays in registers; two callers")]
-fn step(room: &mut Room<'_>, state: &mut State, equal: impl Fn(&[u8; VECTOR], &[u8; VECTOR]) -> u32) -> Option<()> {
-    let content = &*room.content;
-    let window: &[u8; WINDOW] = at(content, state.at)?;
+fn step(
+    buffers: &mut Buffers<'_>,
+    state: &mut State,
+    equal: impl Fn(&[u8; VECTOR], &[u8; VECTOR]) -> u32,
+) -> Option<()> {
+    let input = &*buffers.input;
+    let window: &[u8; WINDOW] = chunk_at(input, state.position)?;
     let word = u64::from_le_bytes(*window.first_chunk()?);
     let mut sources = [0; POSITIONS];
     for (position, source) in sources.iter_mut().enumerate() {
-        *source = look_up(room.table, (word >> (8 * position)) as u32, state.at.wrapping_add(position))?;
+        *source = look_up(buffers.table, (word >> (8 * position)) as u32, state.position.wrapping_add(position))?;
     }
     // A match counts eight times its length, and seven for each position that it is before the last one. The lowest bits tell that
-    // number of positions: they are its negation.
+    // number of positions: they are its negation. Two or three equal bytes may win over a match of five or less at a later position,
+    // which is then lost; that is rare.
     let mut best = 0;
     for (position, source) in sources.iter().enumerate() {
-        let length = equal(at(window, position)?, at(content, *source)?);
+        let length = equal(chunk_at(window, position)?, chunk_at(input, *source)?);
         let before_last = (POSITIONS - 1 - position) as u32;
         best = best.max((length << 3).wrapping_add(7 * before_last));
     }
     let before_last = best.wrapping_neg() & 3;
     let length = (best.wrapping_add(before_last) >> 3).wrapping_sub(before_last) as usize;
-    let start = state.at;
+    let start = state.position;
     if length < SHORTEST {
         let run = start.wrapping_sub(state.encoded);
         // From 256 bytes without a match on, positions are skipped.
-        state.at = start.wrapping_add(POSITIONS).wrapping_add(run.wrapping_mul(run) >> 16);
+        state.position = start.wrapping_add(POSITIONS).wrapping_add(run.wrapping_mul(run) >> 16);
         state.misses = state.misses.wrapping_add(1);
         return Some(());
     }
     let position = POSITIONS - 1 - before_last as usize;
-    put_match(room, state, start.wrapping_add(position), *sources.get(position)?, length)
+    put_match(buffers, state, start.wrapping_add(position), *sources.get(position)?, length)
 }
 
 /// Writes the literal before a match, and the match, whose `length` is that of its first [`VECTOR`] bytes.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the hot loop")]
-fn put_match(room: &mut Room<'_>, state: &mut State, start: usize, source: usize, mut length: usize) -> Option<()> {
-    let (content, out) = (&*room.content, &mut *room.out);
+fn put_match(
+    buffers: &mut Buffers<'_>,
+    state: &mut State,
+    start: usize,
+    source: usize,
+    mut length: usize,
+) -> Option<()> {
+    let (input, out) = (&*buffers.input, &mut *buffers.out);
     if length == VECTOR {
-        length = longer(content.get(..state.length)?, start, source);
+        length = longer(input.get(..state.length)?, start, source);
     }
     let run = start.wrapping_sub(state.encoded);
     if run > SHORT_LITERAL {
-        state.written = long_literal(content.get(state.encoded..start)?, out, state.written)?;
+        state.written = long_literal(input.get(state.encoded..start)?, out, state.written)?;
     } else {
         // The tag is overwritten if there is no literal.
-        let literal: &[u8; SHORT_LITERAL] = at(content, state.encoded)?;
-        let put: &mut [u8; 1 + SHORT_LITERAL] = at_mut(out, state.written)?;
+        let literal: &[u8; SHORT_LITERAL] = chunk_at(input, state.encoded)?;
+        let put: &mut [u8; 1 + SHORT_LITERAL] = chunk_at_mut(out, state.written)?;
         put[0] = (run.wrapping_sub(1) << 2) as u8;
         let tag = usize::from(run > 0);
-        *at_mut(put, tag)? = *literal;
+        *chunk_at_mut(put, tag)? = *literal;
         state.written = state.written.wrapping_add(run).wrapping_add(tag);
     }
-    state.at = start.wrapping_add(length);
-    state.encoded = state.at;
+    state.position = start.wrapping_add(length);
+    state.encoded = state.position;
     let offset = start.wrapping_sub(source);
     if length > LONGEST_COPY {
         (state.written, length) = long_copy(offset, length, out, state.written)?;
     }
     let (element, size) = copy(offset, length);
-    *at_mut(out, state.written)? = element;
+    *chunk_at_mut(out, state.written)? = element;
     state.written = state.written.wrapping_add(size);
     Some(())
 }
@@ -268,28 +286,29 @@ fn put_match(room: &mut Room<'_>, state: &mut State, start: usize, source: usize
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "for the vectors of its caller")]
 fn one_by_one(
-    room: &mut Room<'_>,
+    buffers: &mut Buffers<'_>,
     state: &mut State,
     equal: impl Fn(&[u8; VECTOR], &[u8; VECTOR]) -> u32,
 ) -> Option<()> {
     let end = state.single_end;
-    // As in the library: each 32 positions without a match, one position more is skipped.
-    let mut lookups = 32_usize;
-    while state.at < end {
-        let start = state.at;
-        let word = u32::from_le_bytes(*at(room.content, start)?);
-        let source = look_up(room.table, word, start)?;
-        if word != u32::from_le_bytes(*at(room.content, source)?) {
-            state.at = start.wrapping_add(lookups >> 5);
-            lookups = lookups.wrapping_add(1);
+    // As in the library: the more bytes have no match, the more positions are skipped.
+    let mut skipped = 32_usize;
+    while state.position < end {
+        let start = state.position;
+        let word = u32::from_le_bytes(*chunk_at(buffers.input, start)?);
+        let source = look_up(buffers.table, word, start)?;
+        if word != u32::from_le_bytes(*chunk_at(buffers.input, source)?) {
+            let distance = skipped >> 5;
+            state.position = start.wrapping_add(distance);
+            skipped = skipped.wrapping_add(distance);
             continue;
         }
-        lookups = 32;
-        let length = equal(at(room.content, start)?, at(room.content, source)?) as usize;
-        put_match(room, state, start, source, length)?;
-        if state.at < end {
-            let before = state.at.wrapping_sub(1);
-            look_up(room.table, u32::from_le_bytes(*at(room.content, before)?), before)?;
+        skipped = 32;
+        let length = equal(chunk_at(buffers.input, start)?, chunk_at(buffers.input, source)?) as usize;
+        put_match(buffers, state, start, source, length)?;
+        if state.position < end {
+            let before = state.position.wrapping_sub(1);
+            look_up(buffers.table, u32::from_le_bytes(*chunk_at(buffers.input, before)?), before)?;
         }
     }
     Some(())
@@ -306,8 +325,8 @@ fn look_up(table: &mut [[u8; 2]; 1 << TABLE_BITS], word: u32, position: usize) -
 
 /// The length of a match of at least [`VECTOR`] bytes.
 #[inline(never)]
-fn longer(content: &[u8], start: usize, source: usize) -> usize {
-    let from = |position: usize| content.get(position.wrapping_add(VECTOR)..).unwrap_or_default();
+fn longer(input: &[u8], start: usize, source: usize) -> usize {
+    let from = |position: usize| input.get(position.wrapping_add(VECTOR)..).unwrap_or_default();
     let (words, rest) = from(start).as_chunks::<8>();
     let (source_words, _) = from(source).as_chunks::<8>();
     let mut length = VECTOR;
@@ -318,19 +337,19 @@ fn longer(content: &[u8], start: usize, source: usize) -> usize {
         }
         length = length.wrapping_add(8);
     }
-    let source_rest = content.get(source.wrapping_add(length)..).unwrap_or_default();
+    let source_rest = input.get(source.wrapping_add(length)..).unwrap_or_default();
     length.wrapping_add(rest.iter().zip(source_rest).take_while(|(left, right)| left == right).count())
 }
 
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the hot loop")]
-fn at<const N: usize>(bytes: &[u8], position: usize) -> Option<&[u8; N]> {
+fn chunk_at<const N: usize>(bytes: &[u8], position: usize) -> Option<&[u8; N]> {
     bytes.get(position..position.wrapping_add(N))?.first_chunk()
 }
 
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the hot loop")]
-fn at_mut<const N: usize>(bytes: &mut [u8], position: usize) -> Option<&mut [u8; N]> {
+fn chunk_at_mut<const N: usize>(bytes: &mut [u8], position: usize) -> Option<&mut [u8; N]> {
     bytes.get_mut(position..position.wrapping_add(N))?.first_chunk_mut()
 }
 
@@ -340,9 +359,9 @@ mod tests {
 
     use super::*;
 
-    /// Which of the contents are not left to the library.
-    fn taken(contents: [&[u8]; 2]) -> [bool; 2] {
-        Pairs::default().encode(contents).unwrap().map(|block| block.is_some())
+    /// Which of the inputs are not left to the library.
+    fn taken(inputs: [&[u8]; 2]) -> [bool; 2] {
+        Pairs::default().encode(inputs).unwrap().map(|block| block.is_some())
     }
 
     #[test]
@@ -376,12 +395,12 @@ mod tests {
         let Some(token) = X64V3Token::summon() else { return };
         let mut memory = memory::zeroed(Pairs::MEMORY).unwrap();
         let memory = memory.first_chunk_mut().unwrap();
-        for (content, is_single) in
+        for (input, is_single) in
             [(copies(2), false), (copies(60), true), (noise(BLOCK_SIZE, 1), true), (vec![7; BLOCK_SIZE], false)]
         {
-            let [mut room, _] = rooms(memory).unwrap();
-            let mut states = [room.begin(&content).unwrap(), State::default()];
-            encode_in_turn(token, memory, &mut states).unwrap();
+            let [mut first, _] = buffers(memory).unwrap();
+            let mut states = [first.begin(&input).unwrap(), State::default()];
+            encode_interleaved(token, memory, &mut states).unwrap();
             assert_eq!(states[0].single_end > 0, is_single);
         }
     }
