@@ -10,7 +10,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::compress::lz4::HeaderChecksum;
 use kafkacomp_core::compress::stream::{Operation, encoder};
-use kafkacomp_core::compress::{Compression, compress};
+use kafkacomp_core::compress::{Compression, compress, compress_both};
 use payload::json;
 use std::hint::black_box;
 use std::time::Duration;
@@ -66,6 +66,17 @@ fn encode(c: &mut Criterion) {
         let mut zstd = zstd::zstd_safe::CCtx::create();
         group.bench_function(BenchmarkId::new("zstd", "bare, size known"), |b| {
             b.iter(|| black_box(zstd.compress(&mut room[..], black_box(&plain), 3).unwrap()));
+        });
+        let compression = Compression::of(CompressionType::Snappy);
+        let two = json(2 * size);
+        let (first, second) = two.split_at(size);
+        let mut outs = [Vec::with_capacity(2 * size + 1024), Vec::with_capacity(2 * size + 1024)];
+        group.throughput(Throughput::Bytes(2 * size as u64));
+        group.bench_function(BenchmarkId::new("snappy", "two at once"), |b| {
+            b.iter(|| {
+                outs.each_mut().into_iter().for_each(Vec::clear);
+                compress_both(compression, CHECKSUM, black_box([first, second]), outs.each_mut()).unwrap();
+            });
         });
         group.finish();
     }
