@@ -101,8 +101,8 @@ struct State {
     position: usize,
     /// Steps start before this position; 0 once single positions are encoded.
     end: usize,
-    /// Single positions start before this one; 0 until then.
-    single_end: usize,
+    /// Few steps have matches: the rest is encoded by single positions.
+    is_single: bool,
     /// The length of the input.
     length: usize,
     /// The position up to which elements are written.
@@ -193,7 +193,7 @@ impl State {
     fn count_misses(&mut self, round: usize) {
         let [.., last] = MOST_MISSES;
         if self.misses > *MOST_MISSES.get(round).unwrap_or(&last) && self.end > 0 {
-            (self.end, self.single_end) = (0, self.end);
+            (self.end, self.is_single) = (0, true);
         }
         self.misses = 0;
     }
@@ -216,7 +216,11 @@ fn step(
 ) -> Option<()> {
     let input = &*buffers.input;
     let window: &[u8; WINDOW] = chunk_at(input, state.position)?;
-    let word = u64::from_le_bytes(*window.first_chunk()?);
+    // The last position of the match before is a source, too, as in the library.
+    let before = state.position.wrapping_sub(1);
+    let word = u64::from_le_bytes(*chunk_at(input, before)?);
+    look_up(buffers.table, word as u32, before)?;
+    let word = word >> 8;
     let mut sources = [0; POSITIONS];
     for (position, source) in sources.iter_mut().enumerate() {
         *source = look_up(buffers.table, (word >> (8 * position)) as u32, state.position.wrapping_add(position))?;
@@ -282,7 +286,7 @@ fn put_match(
     Some(())
 }
 
-/// Encodes the rest of a block position by position, as the library does.
+/// Encodes the rest of a block position by position, as the library does: after the last step, or where few steps have matches.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "for the vectors of its caller")]
 fn one_by_one(
@@ -290,7 +294,7 @@ fn one_by_one(
     state: &mut State,
     equal: impl Fn(&[u8; VECTOR], &[u8; VECTOR]) -> u32,
 ) -> Option<()> {
-    let end = state.single_end;
+    let end = state.length.saturating_sub(SHORTEST);
     // As in the library: the more bytes have no match, the more positions are skipped.
     let mut skipped = 32_usize;
     while state.position < end {
@@ -304,7 +308,9 @@ fn one_by_one(
             continue;
         }
         skipped = 32;
-        let length = equal(chunk_at(buffers.input, start)?, chunk_at(buffers.input, source)?) as usize;
+        // The comparison may go beyond the end of the input.
+        let left = state.length.saturating_sub(start);
+        let length = left.min(equal(chunk_at(buffers.input, start)?, chunk_at(buffers.input, source)?) as usize);
         put_match(buffers, state, start, source, length)?;
         if state.position < end {
             let before = state.position.wrapping_sub(1);
@@ -401,7 +407,7 @@ mod tests {
             let [mut first, _] = buffers(memory).unwrap();
             let mut states = [first.begin(&input).unwrap(), State::default()];
             encode_interleaved(token, memory, &mut states).unwrap();
-            assert_eq!(states[0].single_end > 0, is_single);
+            assert_eq!(states[0].is_single, is_single);
         }
     }
 }
