@@ -24,6 +24,12 @@ impl Batch {
             builder.append(offset, 1_700_000_000_000, None, Some(&value), Headers::EMPTY).unwrap();
         }
     }
+
+    fn close(&self, builder: &mut PairedBuilder, out: &mut Vec<u8>) {
+        builder.reset(self.settings).unwrap();
+        self.append(builder.current());
+        builder.close(out).unwrap();
+    }
 }
 
 fn batch() -> impl Strategy<Value = Batch> {
@@ -53,9 +59,7 @@ proptest! {
     fn the_same_batches(batches in vec(batch(), 0..8), flushes in vec(prop::bool::weighted(0.2), 8)) {
         let (mut builder, mut out) = (PairedBuilder::default(), Vec::new());
         for (batch, flush) in batches.iter().zip(flushes) {
-            builder.reset(batch.settings).unwrap();
-            batch.append(builder.current());
-            builder.close(&mut out).unwrap();
+            batch.close(&mut builder, &mut out);
             if flush {
                 builder.flush(&mut out).unwrap();
             }
@@ -79,21 +83,15 @@ fn two_batches() -> [Batch; 2] {
 fn a_closed_batch_waits_for_the_next() {
     let [first, second] = two_batches();
     let (mut builder, mut out) = (PairedBuilder::default(), Vec::new());
-    builder.reset(first.settings).unwrap();
-    first.append(builder.current());
-    builder.close(&mut out).unwrap();
+    first.close(&mut builder, &mut out);
     #[cfg(target_arch = "x86_64")]
     assert_eq!(out.is_empty(), std::is_x86_feature_detected!("avx2"));
     assert_eq!(builder.current().append(1, -1, None, None, Headers::EMPTY), Err(BuildFault::Closed));
-    builder.reset(second.settings).unwrap();
-    second.append(builder.current());
-    builder.close(&mut out).unwrap();
+    second.close(&mut builder, &mut out);
     assert!(out == one_by_one(&[first.clone(), second]));
 
     // What is not in the output is dropped by a restart.
-    builder.reset(first.settings).unwrap();
-    first.append(builder.current());
-    builder.close(&mut out).unwrap();
+    first.close(&mut builder, &mut out);
     builder.restart(first.settings).unwrap();
     out.clear();
     builder.flush(&mut out).unwrap();
@@ -104,9 +102,7 @@ fn a_closed_batch_waits_for_the_next() {
 fn a_refused_restart_drops_nothing() {
     let [first, _] = two_batches();
     let (mut builder, mut out) = (PairedBuilder::default(), Vec::new());
-    builder.reset(first.settings).unwrap();
-    first.append(builder.current());
-    builder.close(&mut out).unwrap();
+    first.close(&mut builder, &mut out);
     builder.restart(BatchSettings { magic: 3, ..first.settings }).unwrap_err();
     builder.flush(&mut out).unwrap();
     assert!(out == one_by_one(&[first]));

@@ -53,7 +53,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// As [`encode`](Self::encode) for one after the other. Contents of one block each are encoded in turn.
+    /// As [`encode`](Self::encode) for one after the other. Contents of one block each are interleaved.
     pub(in super::super) fn encode_both(
         &mut self,
         contents: [&[u8]; 2],

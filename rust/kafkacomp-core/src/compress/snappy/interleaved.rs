@@ -99,10 +99,8 @@ fn buffers(memory: &mut [u8; Pairs::MEMORY]) -> Option<[Buffers<'_>; 2]> {
 struct State {
     /// The first position of the next step.
     position: usize,
-    /// Steps start before this position; 0 once single positions are encoded.
+    /// Steps start before this position; 0 if few of them have matches, so that the rest is encoded by single positions.
     end: usize,
-    /// Few steps have matches: the rest is encoded by single positions.
-    is_single: bool,
     /// The length of the input.
     length: usize,
     /// The position up to which elements are written.
@@ -192,8 +190,8 @@ impl State {
     /// Goes on position by position if too few of the last steps found a match. `round` counts from 0.
     fn count_misses(&mut self, round: usize) {
         let [.., last] = MOST_MISSES;
-        if self.misses > *MOST_MISSES.get(round).unwrap_or(&last) && self.end > 0 {
-            (self.end, self.is_single) = (0, true);
+        if self.misses > *MOST_MISSES.get(round).unwrap_or(&last) {
+            self.end = 0;
         }
         self.misses = 0;
     }
@@ -407,7 +405,7 @@ mod tests {
             let [mut first, _] = buffers(memory).unwrap();
             let mut states = [first.begin(&input).unwrap(), State::default()];
             encode_interleaved(token, memory, &mut states).unwrap();
-            assert_eq!(states[0].is_single, is_single);
+            assert_eq!(states[0].end == 0, is_single);
         }
     }
 }
