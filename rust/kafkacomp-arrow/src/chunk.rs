@@ -51,8 +51,9 @@ impl Chunk {
             let part = SourcePart { source: source.clone(), position: self.position, length: self.length };
             return SharedBytes { bytes: bytes::Bytes::from_owner(part).into(), pinned: self.length };
         }
-        let (data, begin) = std::mem::take(buffer).into_parts();
-        SharedBytes { pinned: data.capacity(), bytes: pool.lend(data).slice(begin) }
+        let (data, chunk) = std::mem::take(buffer).into_parts();
+        let pinned = data.capacity();
+        SharedBytes { pinned, bytes: pool.lend(data).slice_with_length(chunk.start, chunk.len()) }
     }
 
     /// Whether the bytes lie where the segment has them, and not in a buffer.

@@ -26,6 +26,8 @@ pub struct Decoder {
     /// Whether the last rows of a chunk are returned with those of the next one.
     joins_chunks: bool,
     buffer: ChunkBuffer,
+    /// The size of a buffer for the next chunk, if the last one was given away with its views.
+    next_size: usize,
     chunk: Option<Current>,
     /// The segment of the last chunk.
     segment: Arc<str>,
@@ -55,6 +57,7 @@ impl Decoder {
             views: options.binary_type == BinaryType::BinaryView,
             joins_chunks: is_alone,
             buffer: ChunkBuffer::default(),
+            next_size: 0,
             chunk: None,
             segment: Arc::from(""),
         }
@@ -63,6 +66,17 @@ impl Decoder {
     /// The buffer that the planner reads the next chunk into.
     pub fn buffer(&mut self) -> &mut ChunkBuffer {
         &mut self.buffer
+    }
+
+    /// Takes returned memory for the next chunk, if the buffer has none. Otherwise memory is allocated where the chunk is read, whose
+    /// size is known there.
+    pub fn renew_buffer(&mut self) {
+        if self.buffer.capacity() == 0
+            && self.next_size > 0
+            && let Some(returned) = self.pool.take_returned(self.next_size)
+        {
+            self.buffer = ChunkBuffer::new(returned, 0..0);
+        }
     }
 
     /// Begins a chunk, which the planner has read into the [buffer](Self::buffer).
@@ -120,15 +134,11 @@ impl Decoder {
             self.buffer = ChunkBuffer::default();
         }
         if let Some(shared) = shared {
-            // A buffer to which no row refers returns to the pool at once. A source in memory took nothing out of the buffer.
+            // A source in memory took nothing out of the buffer. Not larger and larger buffers: views retain them.
             let length = shared.bytes.len();
-            // Not larger and larger buffers: views retain them.
-            let size = shared.pinned.min(length.saturating_add(length / 4));
+            self.next_size = if is_in_memory { 0 } else { shared.pinned.min(length.saturating_add(length / 4)) };
+            // A buffer to which no row refers returns to the pool at once.
             drop(shared);
-            if !is_in_memory {
-                // If there is no memory for it, reading the next chunk into an empty buffer returns the error.
-                self.buffer = ChunkBuffer::with_room(self.pool.take_filled(size).unwrap_or_default(), 0);
-            }
         }
         chunk.error
     }

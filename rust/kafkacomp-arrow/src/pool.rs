@@ -14,6 +14,9 @@ const MOST_FREE: usize = 8;
 /// The most bytes of a type that are kept: two of the largest buffers.
 const MOST_FREE_BYTES: usize = 2 * MAX_POOLED_BUFFER;
 
+/// How often a thread looks whether the lock of a shelf is free: others hold it for less than the time of a page fault.
+const SPINS: usize = 100;
+
 /// The free buffers of a type, the least recently returned one first.
 #[derive(Debug)]
 pub struct Shelf<T>(Mutex<Vec<Vec<T>>>);
@@ -25,20 +28,24 @@ impl<T> Default for Shelf<T> {
 }
 
 impl<T> Shelf<T> {
-    /// The free buffers; `None` if another thread holds the lock. Then the allocator is used. After a fork, that thread may not
-    /// exist, and the lock is never released.
+    /// The free buffers; `None` if another thread holds the lock for long. Then the allocator is used. After a fork, that thread
+    /// may not exist, and the lock is never released.
     fn lock(&self) -> Option<MutexGuard<'_, Vec<Vec<T>>>> {
-        match self.0.try_lock() {
+        (0..SPINS).find_map(|_| match self.0.try_lock() {
             Ok(free) => Some(free),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+            Err(TryLockError::WouldBlock) => {
+                std::hint::spin_loop();
+                None
+            }
+        })
     }
 
-    /// The smallest returned buffer with room for `count` values, but not for more than `most`.
+    /// The smallest returned buffer with room for `count` values, but not for more than `most`; of equal ones the last, which is
+    /// the most likely to be in a cache.
     fn tightest(&self, count: usize, most: usize) -> Option<Vec<T>> {
         let mut free = self.lock()?;
-        let fitting = free.iter().enumerate().filter(|(_, buffer)| (count..=most).contains(&buffer.capacity()));
+        let fitting = free.iter().enumerate().rev().filter(|(_, buffer)| (count..=most).contains(&buffer.capacity()));
         let tightest = fitting.min_by_key(|(_, buffer)| buffer.capacity()).map(|(index, _)| index)?;
         Some(free.remove(tightest))
     }
@@ -51,7 +58,14 @@ impl<T> Shelf<T> {
             return;
         }
         while free.len() > MOST_FREE || bytes_of(&free) > MOST_FREE_BYTES {
-            free.remove(0);
+            let oldest = free.remove(0);
+            // Returning memory to the system takes longer than others wait for the lock.
+            drop(free);
+            drop(oldest);
+            match self.lock() {
+                Some(again) => free = again,
+                None => return,
+            }
         }
     }
 }
@@ -132,10 +146,15 @@ impl BufferPool {
     /// # Errors
     /// Lack of memory.
     pub fn take_filled(&self, bytes: usize) -> Result<Vec<u8>, OutOfMemory> {
-        match self.bytes.tightest(bytes, bytes.saturating_mul(2)) {
+        match self.take_returned(bytes) {
             Some(buffer) => Ok(buffer),
             None => memory::zeroed(bytes),
         }
+    }
+
+    /// A returned buffer of `bytes` to twice as much, with its old content.
+    pub fn take_returned(&self, bytes: usize) -> Option<Vec<u8>> {
+        self.bytes.tightest(bytes, bytes.saturating_mul(2))
     }
 
     /// The largest returned buffer of bytes, for a column of unknown size.

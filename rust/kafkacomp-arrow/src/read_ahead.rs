@@ -15,6 +15,8 @@ use kafkacomp_core::log::read::source::read_full;
 use kafkacomp_core::log::{ChunkBuffer, ReadAt};
 use kafkacomp_core::memory;
 
+use crate::pool::BufferPool;
+
 /// The least room before the bytes of a block, and the most. The planner puts the incomplete batch there with which the chunk
 /// before it ends.
 const ROOM: usize = 64 << 10;
@@ -44,12 +46,11 @@ impl AheadOf {
         *lock(&self.0) = segment;
     }
 
-    /// Reads the next block with the memory of `buffer`, unless `most` of them were read and not planned.
-    pub fn read(&self, most: usize, buffer: &mut ChunkBuffer) {
+    /// Reads the next block with the memory of `buffer`, unless `most` of them were read and not planned. Returns whether there are
+    /// such blocks: otherwise the planner reads the next chunk itself.
+    pub fn read(&self, most: usize, buffer: &mut ChunkBuffer) -> bool {
         let segment = lock(&self.0).clone();
-        if let Some(segment) = segment {
-            segment.read_next(most, buffer);
-        }
+        segment.is_some_and(|segment| segment.read_next(most, buffer))
     }
 }
 
@@ -71,6 +72,7 @@ pub struct Plan {
 /// A source whose next bytes are read by other threads than the one that asks for them.
 pub struct ReadAhead {
     source: Arc<dyn ReadAt>,
+    pool: Arc<BufferPool>,
     state: Mutex<State>,
     /// Notified when a block was read.
     changed: Condvar,
@@ -151,9 +153,9 @@ impl std::fmt::Debug for ReadAhead {
 }
 
 impl ReadAhead {
-    /// Over `source`; nothing is read ahead before the first chunk.
-    pub fn new(source: Arc<dyn ReadAt>) -> Self {
-        Self { source, state: Mutex::default(), changed: Condvar::new() }
+    /// Over `source`, into memory of `pool`; nothing is read ahead before the first chunk.
+    pub fn new(source: Arc<dyn ReadAt>, pool: Arc<BufferPool>) -> Self {
+        Self { source, pool, state: Mutex::default(), changed: Condvar::new() }
     }
 
     /// Tells what the planner reads next.
@@ -177,12 +179,12 @@ impl ReadAhead {
         }
     }
 
-    fn read_next(&self, most: usize, buffer: &mut ChunkBuffer) {
+    fn read_next(&self, most: usize, buffer: &mut ChunkBuffer) -> bool {
         let mut state = lock(&self.state);
         let left = state.end.saturating_sub(state.next);
         let length = state.size.min(usize::try_from(left).unwrap_or(usize::MAX));
         if length == 0 || state.blocks.len() >= most {
-            return;
+            return !state.blocks.is_empty();
         }
         let (position, room) = (state.next, state.room);
         state.next = position.saturating_add(length as u64);
@@ -195,7 +197,7 @@ impl ReadAhead {
         // After a panic the planner reads the bytes itself, and its panic becomes an error that names the segment.
         let read = catch_unwind(AssertUnwindSafe(|| self.fill(&mut data, room, position, length))).unwrap_or(Ok(false));
         let bytes = match read {
-            Ok(true) => Bytes::Read(ChunkBuffer::with_room(data, room)),
+            Ok(true) => Bytes::Read(ChunkBuffer::new(data, room..room.saturating_add(length))),
             Ok(false) => Bytes::Failed(None),
             Err(error) => Bytes::Failed(Some(error)),
         };
@@ -211,17 +213,24 @@ impl ReadAhead {
         }
         drop(state);
         self.changed.notify_all();
+        true
     }
 
     /// Reads a block to the bytes after `room`; false if the source ends within it.
     fn fill(&self, data: &mut Vec<u8>, room: usize, position: u64, length: usize) -> io::Result<bool> {
         let needed = room.saturating_add(length);
         if data.capacity() < needed {
-            // With room for somewhat longer blocks. A vector that grows would double: too much for the views that retain it.
-            *data = memory::with_capacity(needed.saturating_add(ROOM))?;
+            // Not to the pool, where columns would take it. New memory has room for somewhat longer blocks. A vector that grows would double: too much for the views that retain
+            // it.
+            *data = match self.pool.take_returned(needed) {
+                Some(returned) => returned,
+                None => memory::zeroed(needed.saturating_add(ROOM))?,
+            };
         }
-        memory::resize(data, needed)?;
-        Ok(read_full(self.source.as_ref(), &mut data[room..], position)? == length)
+        if data.len() < needed {
+            memory::resize(data, needed)?;
+        }
+        Ok(read_full(self.source.as_ref(), &mut data[room..needed], position)? == length)
     }
 
     /// Waits until the block with the byte at `position` has been read. `None` if there is no such block, or it could not be read

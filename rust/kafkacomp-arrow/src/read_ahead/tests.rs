@@ -43,14 +43,13 @@ fn chunk(ahead: &ReadAhead, data: &[u8], begin: usize, position: usize, least: u
     let mut buffer = ChunkBuffer::default();
     let before = &data[begin..position];
     if !ahead.take_ahead(position as u64, before, &mut buffer)? {
-        buffer = ChunkBuffer::with_room(before.to_vec(), 0);
+        buffer = ChunkBuffer::new(before.to_vec(), 0..before.len());
     }
     let mut bytes = buffer.to_vec();
     let (there, end) = (bytes.len(), data.len().min(begin + least.max(buffer.len())));
     bytes.resize(end - begin, 0);
     let read = read_full(ahead, &mut bytes[there..], (begin + there) as u64)?;
-    bytes.truncate(there + read);
-    Ok(ChunkBuffer::with_room(bytes, 0))
+    Ok(ChunkBuffer::new(bytes, 0..there + read))
 }
 
 fn expect(ahead: &ReadAhead, begin: usize, position: usize, end: usize, used: usize, target: usize) {
@@ -61,14 +60,14 @@ fn expect(ahead: &ReadAhead, begin: usize, position: usize, end: usize, used: us
 #[test]
 fn a_block_is_taken_without_a_copy_and_with_the_bytes_before_it() {
     let source = Arc::new(Faulty::new(1_000_000));
-    let ahead = ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>);
+    let ahead = ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>, Arc::default());
     let mut buffer = ChunkBuffer::default();
     // Nothing is expected yet.
-    ahead.read_next(2, &mut buffer);
+    assert!(!ahead.read_next(2, &mut buffer));
     assert!(lock(&ahead.state).blocks.is_empty());
     expect(&ahead, 90_000, 100_000, 900_000, 90_000, 200_000);
     for _ in 0..3 {
-        ahead.read_next(2, &mut ChunkBuffer::default());
+        assert!(ahead.read_next(2, &mut ChunkBuffer::default()));
     }
     // No more than two blocks.
     assert_eq!(lock(&ahead.state).next, 500_000);
@@ -91,7 +90,7 @@ fn a_block_is_taken_without_a_copy_and_with_the_bytes_before_it() {
 #[test]
 fn incomplete_batches_larger_than_the_least_room_are_put_in_front() {
     let source = Arc::new(Faulty::new(1_000_000));
-    let ahead = ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>);
+    let ahead = ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>, Arc::default());
     // 150,000 bytes are kept.
     expect(&ahead, 100_000, 250_000, 1_000_000, 300_000, 300_000);
     ahead.read_next(2, &mut ChunkBuffer::default());
@@ -106,6 +105,32 @@ fn incomplete_batches_larger_than_the_least_room_are_put_in_front() {
 }
 
 #[test]
+fn a_block_is_read_into_returned_memory() {
+    let (source, pool) = (Arc::new(Faulty::new(1_000_000)), Arc::new(BufferPool::default()));
+    let ahead = ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>, Arc::clone(&pool));
+    let returned = vec![7_u8; 400_000];
+    let address = returned.as_ptr();
+    pool.give(returned);
+    expect(&ahead, 0, 0, 1_000_000, 200_000, 200_000);
+    // The memory of the buffer is too small for a block.
+    assert!(ahead.read_next(2, &mut ChunkBuffer::new(vec![8; 100_000], 0..100_000)));
+    let mut buffer = ChunkBuffer::new(vec![9; 350_000], 0..0);
+    assert!(ahead.take_ahead(0, &[], &mut buffer).unwrap());
+    assert!(*buffer == source.data[..200_000]);
+    let (data, chunk) = buffer.into_parts();
+    assert_eq!((data.as_ptr(), chunk), (address, ROOM..ROOM + 200_000));
+    // Bytes of the memory that no chunk needs are not filled again.
+    assert!(data.len() == 400_000 && data[ROOM + 200_000..].iter().all(|&byte| byte == 7));
+    // The memory of the buffer that the block replaced is for the next one.
+    assert!(ahead.read_next(2, &mut ChunkBuffer::default()));
+    expect(&ahead, 200_000, 200_000, 1_000_000, 200_000, 200_000);
+    let mut buffer = ChunkBuffer::default();
+    assert!(ahead.take_ahead(200_000, &[], &mut buffer).unwrap());
+    assert!(*buffer == source.data[200_000..400_000]);
+    assert_eq!(buffer.capacity(), 350_000);
+}
+
+#[test]
 fn random_chunks_are_those_of_the_source() {
     for seed in 0..40_u64 {
         let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -116,7 +141,7 @@ fn random_chunks_are_those_of_the_source() {
             (random % most as u64) as usize
         };
         let source = Arc::new(Faulty::new(3_000_000 + next(1_000_000)));
-        let ahead = Arc::new(ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>));
+        let ahead = Arc::new(ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>, Arc::default()));
         let slot = Arc::new(AheadOf::default());
         slot.set(Some(Arc::clone(&ahead)));
         let ended = Arc::new(AtomicBool::new(false));
@@ -158,9 +183,9 @@ fn random_chunks_are_those_of_the_source() {
 fn a_block_that_cannot_be_read_is_read_again_after_its_error() {
     for panics in [false, true] {
         let source = Arc::new(Faulty { from: 300_000, panics, ..Faulty::new(1_000_000) });
-        let ahead = ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>);
+        let ahead = ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>, Arc::default());
         expect(&ahead, 100_000, 100_000, 1_000_000, 100_000, 200_000);
-        (0..3).for_each(|_| ahead.read_next(3, &mut ChunkBuffer::default()));
+        assert!((0..3).all(|_| ahead.read_next(3, &mut ChunkBuffer::default())));
         let mut buffer = ChunkBuffer::default();
         assert!(ahead.take_ahead(100_000, &[], &mut buffer).unwrap());
         assert!(*buffer == source.data[100_000..300_000]);

@@ -74,7 +74,7 @@ impl Shared {
         if !lock(&self.queue).has_room(&self.options) {
             return false;
         }
-        self.read_ahead(own.decoder.buffer());
+        self.prepare(&mut own.decoder);
         let Some(mut planner) = self.planner_soon() else { return false };
         if let Some(chunk) = self.next_chunk(&mut planner, own.decoder.buffer()) {
             own.decoder.begin(chunk);

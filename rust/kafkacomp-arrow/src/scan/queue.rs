@@ -6,7 +6,6 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
-use kafkacomp_core::log::ChunkBuffer;
 
 use crate::decoder::Decoder;
 use crate::options::ScanOptions;
@@ -87,10 +86,11 @@ impl Shared {
         self.options.threads <= 1
     }
 
-    /// Reads what the planner will need into the memory of `buffer`, if threads share the scan of a local file.
-    pub(super) fn read_ahead(&self, buffer: &mut ChunkBuffer) {
-        if !self.is_alone() {
-            self.ahead.read(self.options.threads, buffer);
+    /// Prepares the buffer of `decoder` for the next chunk: if threads share the scan of a local file, what the planner will need is
+    /// read into it.
+    pub(super) fn prepare(&self, decoder: &mut Decoder) {
+        if self.is_alone() || !self.ahead.read(self.options.threads, decoder.buffer()) {
+            decoder.renew_buffer();
         }
     }
 

@@ -94,7 +94,7 @@ fn claim(shared: &Shared, decoder: &mut Decoder, channel: &mut Option<SyncSender
         }
         queue.planned += 1;
     }
-    shared.read_ahead(decoder.buffer());
+    shared.prepare(decoder);
     // Places are given in the order of the planner.
     let mut planner = shared.planner();
     let is_closed = shared.closed.load(Ordering::Acquire);

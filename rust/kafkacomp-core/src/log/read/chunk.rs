@@ -12,9 +12,8 @@ use super::chunk_buffer::ChunkBuffer;
 use super::large_corrupt::LargeCorrupt;
 use super::resync::{Resync, Steps};
 use super::source::{ReadAt, part, read_part};
-use super::window::{CAPACITY, extend, leading_zeros};
+use super::window::{CAPACITY, extend_chunk, leading_zeros};
 use crate::log::error::{ContentError, ReadError};
-use crate::memory;
 use crate::record::{self, Batches, RecordBatch, Tail};
 
 /// The least number of bytes of a read: below it, the system call takes longer than the copy.
@@ -172,7 +171,7 @@ impl<F: Layout> Chunks<F> {
                 Some(all) => part(all, position, wanted),
                 None if in_window => self.search.window.rest(position, wanted),
                 None => {
-                    extend(source, position, filled, wanted, buffer.parts())?;
+                    extend_chunk(source, position, filled, wanted, buffer)?;
                     &**buffer
                 }
             };
@@ -198,9 +197,7 @@ impl<F: Layout> Chunks<F> {
             };
             self.position = position.saturating_add(used as u64);
             if in_window {
-                let data = buffer.restart();
-                data.clear();
-                memory::append(data, self.search.window.rest(position, used)).map_err(io::Error::from)?;
+                buffer.replace(self.search.window.rest(position, used)).map_err(io::Error::from)?;
             } else if in_memory.is_none() {
                 if !buffer.is_empty() {
                     self.search.window.keep(self.position, &buffer[used..])?;
@@ -260,10 +257,10 @@ impl<F: Layout> Chunks<F> {
             return Ok(Ok(()));
         }
         self.search.window.keep(self.position, buffer)?;
-        buffer.restart().clear();
+        buffer.clear();
         let verdict = self.search.verify(source, self.position, size)?;
         if verdict.is_ok() {
-            self.search.window.hand_over(self.position, buffer.restart())?;
+            self.search.window.hand_over(self.position, buffer)?;
         }
         Ok(verdict)
     }
@@ -276,7 +273,7 @@ impl<F: Layout> Chunks<F> {
             self.search.window.keep(self.position, &[])?;
             return Ok(buffer.len());
         }
-        self.search.window.hand_over(self.position, buffer.restart())
+        self.search.window.hand_over(self.position, buffer)
     }
 
     /// Checks whether only zeros are left; the first `known` bytes are zeros.

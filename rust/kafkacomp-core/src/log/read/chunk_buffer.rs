@@ -1,19 +1,25 @@
 //! The buffer that a chunk is read into.
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
+
+use crate::memory::{self, OutOfMemory};
 
 /// The bytes of a chunk, which a reader replaces with those of the next one. It is a slice of them.
 #[derive(Debug, Clone, Default)]
 pub struct ChunkBuffer {
+    /// The memory. It is never shortened, so that it is filled with zeros only once.
     data: Vec<u8>,
     /// Where the chunk begins in `data`. The bytes before it are room for the end of the chunk before.
     begin: usize,
+    /// Where the chunk ends; the bytes after it are those of earlier chunks.
+    end: usize,
 }
 
 impl ChunkBuffer {
-    /// A buffer of these bytes, of which the first `room` may be overwritten with bytes that precede the others.
-    pub fn with_room(data: Vec<u8>, room: usize) -> Self {
-        Self { begin: room.min(data.len()), data }
+    /// The part `chunk` of `data`. The bytes before it may be overwritten with those that precede it.
+    pub fn new(data: Vec<u8>, chunk: Range<usize>) -> Self {
+        let end = chunk.end.min(data.len());
+        Self { begin: chunk.start.min(end), end, data }
     }
 
     /// The memory that it takes.
@@ -21,9 +27,9 @@ impl ChunkBuffer {
         self.data.capacity()
     }
 
-    /// The memory, with the position where the chunk begins in it.
-    pub fn into_parts(self) -> (Vec<u8>, usize) {
-        (self.data, self.begin)
+    /// The memory, and the part of it that is the chunk.
+    pub fn into_parts(self) -> (Vec<u8>, Range<usize>) {
+        (self.data, self.begin..self.end)
     }
 
     /// The number of bytes for which there is room in front.
@@ -41,22 +47,41 @@ impl ChunkBuffer {
 
     /// Gives up the first `count` bytes.
     pub fn advance(&mut self, count: usize) {
-        self.begin = self.begin.saturating_add(count).min(self.data.len());
+        self.begin = self.begin.saturating_add(count).min(self.end);
     }
 
-    /// All memory, in which the next chunk begins at the front. The content is that of earlier chunks.
-    pub(super) fn restart(&mut self) -> &mut Vec<u8> {
-        self.begin = 0;
-        &mut self.data
+    /// Gives up all bytes.
+    pub(super) fn clear(&mut self) {
+        (self.begin, self.end) = (0, 0);
     }
 
-    /// The memory, with the position where the chunk begins in it.
-    pub(super) fn parts(&mut self) -> (&mut Vec<u8>, usize) {
+    /// Replaces the bytes with a copy of these.
+    ///
+    /// # Errors
+    /// Lack of memory.
+    pub(super) fn replace(&mut self, bytes: &[u8]) -> Result<(), OutOfMemory> {
+        self.clear();
+        if self.data.len() < bytes.len() {
+            memory::resize(&mut self.data, bytes.len())?;
+        }
+        self.data[..bytes.len()].copy_from_slice(bytes);
+        self.end = bytes.len();
+        Ok(())
+    }
+
+    /// All memory, and the position where the chunk begins in it. After a change, [`set_length`](Self::set_length) says where it ends.
+    pub(super) fn memory(&mut self) -> (&mut Vec<u8>, usize) {
         (&mut self.data, self.begin)
     }
 
+    /// Makes the first `length` bytes after the beginning the chunk, as far as there is memory.
+    pub(super) fn set_length(&mut self, length: usize) {
+        self.end = self.begin.saturating_add(length).min(self.data.len());
+    }
+
+    /// Gives up the bytes after the first `length`.
     pub(super) fn truncate(&mut self, length: usize) {
-        self.data.truncate(self.begin.saturating_add(length));
+        self.end = self.begin.saturating_add(length).min(self.end);
     }
 }
 
@@ -65,6 +90,51 @@ impl Deref for ChunkBuffer {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        self.data.get(self.begin..).unwrap_or_default()
+        self.data.get(self.begin..self.end).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::source::InMemory;
+    use super::super::window::extend_chunk;
+    use super::*;
+
+    #[test]
+    fn a_chunk_replaces_another_without_filling_the_memory_again() {
+        let source = InMemory((0..=255).collect::<Vec<u8>>());
+        let mut buffer = ChunkBuffer::new(vec![1; 100], 20..50);
+        assert!(buffer.prepend(&[2; 20]) && !buffer.prepend(&[3]));
+        assert_eq!(*buffer, [[2; 20].as_slice(), &[1; 30]].concat());
+        buffer.advance(10);
+        // The first five bytes are there already.
+        extend_chunk(&source, 100, 5, 30, &mut buffer).unwrap();
+        assert_eq!(buffer[..5], [2; 5]);
+        assert_eq!(buffer[5..], source.0[105..130]);
+        buffer.truncate(7);
+        buffer.truncate(9);
+        assert_eq!((buffer.len(), buffer.room()), (7, 10));
+        // The source ends before the chunk.
+        extend_chunk(&source, 250, 0, 30, &mut buffer).unwrap();
+        assert_eq!(*buffer, source.0[250..]);
+        buffer.replace(&[4; 40]).unwrap();
+        assert_eq!((&*buffer, buffer.room()), ([4; 40].as_slice(), 0));
+        buffer.advance(50);
+        assert!(buffer.is_empty());
+        let (data, chunk) = buffer.into_parts();
+        assert_eq!((data.len(), &data[40..], chunk), (100, &[1; 60][..], 40..40));
+    }
+
+    #[test]
+    fn memory_grows_with_the_chunk() {
+        let source = InMemory((0..=255).collect::<Vec<u8>>());
+        let mut buffer = ChunkBuffer::new(vec![1; 10], 4..20);
+        assert_eq!(*buffer, [1; 6]);
+        extend_chunk(&source, 0, 6, 200, &mut buffer).unwrap();
+        assert_eq!((&buffer[..6], &buffer[6..]), ([1; 6].as_slice(), &source.0[6..200]));
+        buffer.clear();
+        assert!(buffer.is_empty());
+        buffer.replace(&source.0).unwrap();
+        assert_eq!(*buffer, source.0);
     }
 }

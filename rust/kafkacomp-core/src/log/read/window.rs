@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::chunk_buffer::ChunkBuffer;
 use super::source::{ReadAt, part, read_full};
 use crate::log::error::ReadError;
 use crate::memory;
@@ -55,17 +56,10 @@ impl Window {
     }
 
     /// Moves the bytes from `position` on to the front of `buffer`, empties the window, and returns their number.
-    pub(super) fn hand_over(&mut self, position: u64, buffer: &mut Vec<u8>) -> io::Result<usize> {
-        let rest = self.rest(position, usize::MAX);
-        let length = rest.len();
-        if buffer.len() < length {
-            memory::resize(buffer, length)?;
-        }
-        if let Some(front) = buffer.get_mut(..length) {
-            front.copy_from_slice(rest);
-        }
+    pub(super) fn hand_over(&mut self, position: u64, buffer: &mut ChunkBuffer) -> io::Result<usize> {
+        buffer.replace(self.rest(position, usize::MAX))?;
         self.buffer.clear();
-        Ok(length)
+        Ok(buffer.len())
     }
 
     /// Drops the bytes before `position`, if there are many.
@@ -107,7 +101,11 @@ impl Window {
             self.begin = begin;
         }
         let wanted = usize::try_from(target.saturating_sub(self.begin)).unwrap_or(usize::MAX);
-        extend(source, self.begin, self.buffer.len(), wanted, (&mut self.buffer, 0))?;
+        let mut at = self.buffer.len();
+        let read = extend(source, self.begin, wanted, (&mut self.buffer, 0), &mut at);
+        // Drop what was not read, also after an error.
+        self.buffer.truncate(at);
+        read?;
         if self.buffer.len() < wanted {
             return Err(ReadError::Shrunk { length: source.length()?, expected: end });
         }
@@ -115,24 +113,28 @@ impl Window {
     }
 }
 
-/// Reads until the buffer has `wanted` bytes after the first `room`, or the source ends. The byte after these is that at
-/// `begin`; `there` bytes from it on have been read before.
-pub(super) fn extend(
+/// Reads until the chunk has `wanted` bytes, or the source ends. Its first byte is that at `position`, and the first `there` have
+/// been read before.
+///
+/// # Errors
+/// The error of the source, or lack of memory.
+pub(super) fn extend_chunk(
     source: &dyn ReadAt,
-    begin: u64,
+    position: u64,
     there: usize,
     wanted: usize,
-    (buffer, room): (&mut Vec<u8>, usize),
+    buffer: &mut ChunkBuffer,
 ) -> io::Result<()> {
     let mut at = there;
-    let read = append(source, begin, wanted, (buffer, room), &mut at);
-    // Drop what was not read, also after an error.
-    buffer.truncate(room.saturating_add(at));
+    let read = extend(source, position, wanted, buffer.memory(), &mut at);
+    buffer.set_length(at);
     read
 }
 
-/// Reads from `at` up to `wanted` or to the end of the source, and advances `at`.
-fn append(
+/// Reads until the buffer has `wanted` bytes after the first `room`, or the source ends. The byte after these is that at
+/// `begin`; `at` bytes from it on have been read before, and it is advanced, also before an error. The bytes after them are not
+/// those of the source.
+fn extend(
     source: &dyn ReadAt,
     begin: u64,
     wanted: usize,
