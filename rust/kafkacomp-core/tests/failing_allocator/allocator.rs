@@ -3,8 +3,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Smaller allocations always succeed, because the standard library and the test need some.
-pub const LARGE: usize = 1 << 20;
+/// The size from which on an allocation is large. Smaller ones always succeed, because the standard library and the test need some.
+static LARGE: AtomicUsize = AtomicUsize::new(1 << 20);
 
 /// How many large allocations succeed before one is refused.
 static LEFT: AtomicUsize = AtomicUsize::new(usize::MAX);
@@ -18,7 +18,7 @@ pub struct Failing;
 
 /// Whether an allocation of this size is refused.
 fn refuses(size: usize) -> bool {
-    if size < LARGE {
+    if size < LARGE.load(Ordering::SeqCst) {
         return false;
     }
     SEEN.fetch_add(1, Ordering::SeqCst);
@@ -56,6 +56,14 @@ unsafe impl GlobalAlloc for Failing {
         // SAFETY: the caller keeps the contract of `dealloc`.
         unsafe { System.dealloc(block, layout) }
     }
+}
+
+/// Runs `work` with another size from which on an allocation is large.
+pub fn large_from<R>(size: usize, work: impl FnOnce() -> R) -> R {
+    let before = LARGE.swap(size, Ordering::SeqCst);
+    let result = work();
+    LARGE.store(before, Ordering::SeqCst);
+    result
 }
 
 /// Runs `work` while `count` large allocations after the first `after` are refused.

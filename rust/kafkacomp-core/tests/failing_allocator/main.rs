@@ -6,7 +6,7 @@
 
 mod allocator;
 
-use allocator::{Failing, counting, refusing};
+use allocator::{Failing, counting, large_from, refusing};
 use kafkacomp_core::broker::profile::{Append, Broker, append};
 use kafkacomp_core::broker::validator::BrokerCompressionType;
 use kafkacomp_core::compress::lz4::HeaderChecksum;
@@ -20,8 +20,8 @@ use kafkacomp_core::log::{self, InMemory, SegmentBounds};
 use kafkacomp_core::message_set::writer::{Content, write_message_set};
 use kafkacomp_core::message_set::{self, Entries, MessageSetCodec, MessageSetReader};
 use kafkacomp_core::record::{
-    self, BatchSettings, Batches, ConvertOptions, Headers, HeadersBuffer, Merger, Recompressor, RecordBatchBuilder,
-    RecordReader, TimestampType, convert,
+    self, BatchSettings, Batches, BuildFault, ConvertOptions, Headers, HeadersBuffer, Merger, PairedBuilder,
+    Recompressor, RecordBatchBuilder, RecordReader, TimestampType, convert,
 };
 use kafkacomp_core::{Category, CompressionType, ErrorKind, compress::CodecError};
 use std::convert::Infallible;
@@ -87,8 +87,8 @@ impl From<std::io::Error> for Ended {
     }
 }
 
-impl From<kafkacomp_core::record::BuildFault> for Ended {
-    fn from(fault: kafkacomp_core::record::BuildFault) -> Self {
+impl From<BuildFault> for Ended {
+    fn from(fault: BuildFault) -> Self {
         Self::of(fault.kind(), &fault)
     }
 }
@@ -191,6 +191,7 @@ fn lack_of_memory_is_an_error_of_its_own() {
             }
         }
     }
+    large_from(4 << 10, || pairs(&content));
     brokers(&values);
     message_sets(&values);
     logs(&values);
@@ -263,6 +264,28 @@ fn records(compression_type: CompressionType, magic: i8, values: &[&[u8]]) {
             merger.push(&batch?, &mut out)?;
         }
         merger.finish(&mut out)?;
+        Ok(out)
+    });
+}
+
+/// Batches that are compressed two at a time. After a refusal, the output has complete batches, and the call can be repeated.
+fn pairs(content: &[u8]) {
+    let compression = Compression::of(CompressionType::Snappy);
+    let once_more = |work: &mut dyn FnMut() -> Result<(), BuildFault>| work().or_else(|_| work());
+    withstands("build pairs of batches", || {
+        let (mut builder, mut out) = (PairedBuilder::default(), Vec::new());
+        for (base_offset, values) in (0..).step_by(100).zip(content[..80_000].chunks(16_000)) {
+            once_more(&mut || builder.reset(BatchSettings { compression, base_offset, ..BatchSettings::default() }))?;
+            for (offset, value) in (base_offset..).zip(values.chunks(160)) {
+                once_more(&mut || builder.current().append(offset, 5, None, Some(value), Headers::EMPTY))?;
+            }
+            once_more(&mut || {
+                let closed = builder.close(&mut out);
+                assert!(Batches::new(&out, 0).all(|batch| batch.unwrap().ensure_valid().is_ok()));
+                closed
+            })?;
+        }
+        once_more(&mut || builder.flush(&mut out))?;
         Ok(out)
     });
 }
