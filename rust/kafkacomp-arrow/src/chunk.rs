@@ -51,9 +51,11 @@ impl Chunk {
             let part = SourcePart { source: source.clone(), position: self.position, length: self.length };
             return SharedBytes { bytes: bytes::Bytes::from_owner(part).into(), pinned: self.length };
         }
-        let (data, chunk) = std::mem::take(buffer).into_parts();
+        // The buffer may have more batches than the chunk: those after an error, or that are read again.
+        let length = self.length.min(buffer.len());
+        let (data, read) = std::mem::take(buffer).into_parts();
         let pinned = data.capacity();
-        SharedBytes { pinned, bytes: pool.lend(data).slice_with_length(chunk.start, chunk.len()) }
+        SharedBytes { pinned, bytes: pool.lend(data).slice_with_length(read.start, length) }
     }
 
     /// Whether the bytes lie where the segment has them, and not in a buffer.

@@ -1,0 +1,156 @@
+//! Views have the rows of binary columns, whatever the source is and wherever it is damaged: a chunk may end before the bytes that
+//! were read for it.
+
+#![expect(clippy::unwrap_used, reason = "a test")]
+
+use std::io;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use kafkacomp_arrow::files::MemorySegment;
+use kafkacomp_arrow::{BinaryType, OnError, Partition, Scan, ScanOptions, Segment};
+use kafkacomp_core::CompressionType;
+use kafkacomp_core::compress::Compression;
+use kafkacomp_core::log::{OpenSegment, ReadAt, SideFile};
+use kafkacomp_core::record::{BatchSettings, Headers, RecordBatchBuilder};
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+/// A file on a disk or in an object store: not a slice in memory.
+#[derive(Debug, Clone)]
+struct File {
+    data: Arc<Vec<u8>>,
+    is_remote: bool,
+    /// The length that it has when it is opened; its bytes end before, if it was shortened since.
+    length: u64,
+}
+
+impl ReadAt for File {
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        let rest = self.data.get(position as usize..).unwrap_or_default();
+        let size = rest.len().min(buffer.len());
+        buffer[..size].copy_from_slice(&rest[..size]);
+        Ok(size)
+    }
+
+    fn is_remote(&self) -> bool {
+        self.is_remote
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.length)
+    }
+}
+
+impl OpenSegment for File {
+    fn open(&self) -> io::Result<Arc<dyn ReadAt>> {
+        Ok(Arc::new(self.clone()))
+    }
+
+    fn side_file(&self, _: SideFile) -> io::Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    fn is_local(&self) -> bool {
+        !self.is_remote
+    }
+}
+
+/// A batch: its records, the bytes of a value, the offsets that are missing before it, and whether it is compressed.
+type Batch = (usize, usize, i64, bool);
+
+fn batches() -> impl Strategy<Value = Vec<Batch>> {
+    let count = prop_oneof![2 => 1..4_usize, 3 => 20..80_usize];
+    let gap = prop_oneof![3 => Just(0_i64), 1 => 1..50_i64];
+    prop::collection::vec((count, 50..400_usize, gap, prop::bool::weighted(0.2)), 50..150)
+}
+
+fn log(batches: &[Batch]) -> Vec<u8> {
+    let (mut data, mut offset) = (Vec::new(), 0);
+    for &(count, size, gap, is_compressed) in batches {
+        offset += gap;
+        let codec = if is_compressed { CompressionType::Lz4 } else { CompressionType::None };
+        let compression = Compression::of(codec);
+        let mut builder =
+            RecordBatchBuilder::new(BatchSettings { base_offset: offset, compression, ..BatchSettings::default() })
+                .unwrap();
+        for _ in 0..count {
+            let value = vec![offset as u8; size];
+            builder.append(offset, 0, Some(&value[..20]), Some(&value), Headers::EMPTY).unwrap();
+            offset += 1;
+        }
+        builder.build(&mut data).unwrap();
+    }
+    data
+}
+
+type Row = (i64, Vec<u8>, Vec<u8>);
+
+fn rows(batch: &RecordBatch) -> Vec<Row> {
+    let offsets = batch.column_by_name("offset").unwrap().as_primitive::<Int64Type>().values().iter();
+    let bytes = |name: &str| -> Vec<Vec<u8>> {
+        let column = batch.column_by_name(name).unwrap();
+        match column.as_binary_view_opt() {
+            Some(views) => views.iter().map(|value| value.unwrap().to_vec()).collect(),
+            None => column.as_binary::<i32>().iter().map(|value| value.unwrap().to_vec()).collect(),
+        }
+    };
+    offsets.zip(bytes("key")).zip(bytes("value")).map(|((&offset, key), value)| (offset, key, value)).collect()
+}
+
+/// The rows, the error, and what was skipped and is missing.
+fn found(file: &File, options: &ScanOptions) -> (Vec<Row>, String, String) {
+    let segment = Segment { files: Arc::new(file.clone()), ..MemorySegment(Arc::new([0_u8; 0])).whole("log") };
+    let partition =
+        Partition { topic: Some(Arc::from("t")), partition: Some(0), segments: vec![segment], ..Partition::default() };
+    let mut scan = Scan::new(vec![partition], options.clone(), file.length);
+    let (mut all, mut error) = (Vec::new(), String::new());
+    for batch in &mut scan {
+        match batch {
+            Ok(batch) => all.extend(rows(&batch)),
+            Err(failed) => error = format!("{failed:?}"),
+        }
+    }
+    let report = scan.report();
+    let report = report.lock().unwrap();
+    (all, error, format!("{:?} {:?}", report.skipped, report.missing))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn views_of_damaged_sources_are_the_rows_of_binary_columns(
+        batches in batches(),
+        flipped in prop::collection::vec((any::<Index>(), 0..8_u8), 0..3),
+        removed in prop::option::weighted(0.2, (any::<Index>(), 1..5000_usize)),
+        shortened in prop::option::weighted(0.2, 1..500_000_u64),
+        (is_remote, skips, threads) in (any::<bool>(), any::<bool>(), 1..4_usize),
+    ) {
+        let mut data = log(&batches);
+        for (at, bit) in flipped {
+            let at = at.index(data.len());
+            data[at] ^= 1 << bit;
+        }
+        if let Some((at, length)) = removed {
+            let at = at.index(data.len());
+            let end = data.len().min(at + length);
+            data.drain(at..end);
+        }
+        let length = data.len() as u64 + shortened.unwrap_or(0);
+        let file = File { data: Arc::new(data), is_remote, length };
+        let on_error = if skips { OnError::Skip } else { OnError::Raise };
+        let options = |binary_type| ScanOptions { binary_type, on_error, threads, ..ScanOptions::default() };
+        let views = found(&file, &options(BinaryType::BinaryView));
+        let expected = found(&file, &options(BinaryType::Binary));
+        prop_assert_eq!(views.0.len(), expected.0.len());
+        prop_assert!(views.0 == expected.0);
+        prop_assert_eq!(&views.1, &expected.1);
+        // After an error, the report depends on how far other threads were.
+        if views.1.is_empty() {
+            prop_assert_eq!(views.2, expected.2);
+        }
+    }
+}
