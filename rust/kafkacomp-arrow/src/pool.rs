@@ -54,19 +54,16 @@ impl<T> Shelf<T> {
     /// options may need other sizes.
     fn keep(&self, buffer: Vec<T>) {
         let Some(mut free) = self.lock() else { return };
-        if memory::push(&mut free, buffer).is_err() {
-            return;
+        let bytes = buffer.capacity().saturating_mul(size_of::<T>());
+        let mut oldest = Vec::new();
+        while !free.is_empty() && (free.len() >= MOST_FREE || bytes_of(&free).saturating_add(bytes) > MOST_FREE_BYTES) {
+            // If there is no memory for the list, the buffer is freed here.
+            let _ = memory::push(&mut oldest, free.remove(0));
         }
-        while free.len() > MOST_FREE || bytes_of(&free) > MOST_FREE_BYTES {
-            let oldest = free.remove(0);
-            // Returning memory to the system takes longer than others wait for the lock.
-            drop(free);
-            drop(oldest);
-            match self.lock() {
-                Some(again) => free = again,
-                None => return,
-            }
-        }
+        let _ = memory::push(&mut free, buffer);
+        drop(free);
+        // Returning memory to the system takes longer than others wait for the lock.
+        drop(oldest);
     }
 }
 

@@ -46,8 +46,8 @@ impl AheadOf {
         *lock(&self.0) = segment;
     }
 
-    /// Reads the next block with the memory of `buffer`, unless `most` of them were read and not planned. Returns whether there are
-    /// such blocks: otherwise the planner reads the next chunk itself.
+    /// Reads the next block with the memory of `buffer`, unless `most` of them wait for the planner. Returns whether any block does:
+    /// otherwise the planner reads the next chunk itself.
     pub fn read(&self, most: usize, buffer: &mut ChunkBuffer) -> bool {
         let segment = lock(&self.0).clone();
         segment.is_some_and(|segment| segment.read_next(most, buffer))
@@ -220,8 +220,8 @@ impl ReadAhead {
     fn fill(&self, data: &mut Vec<u8>, room: usize, position: u64, length: usize) -> io::Result<bool> {
         let needed = room.saturating_add(length);
         if data.capacity() < needed {
-            // Not to the pool, where columns would take it. New memory has room for somewhat longer blocks. A vector that grows would double: too much for the views that retain
-            // it.
+            // The memory that is too small is freed: from the pool, columns would take it. New memory has room for somewhat longer
+            // blocks. A vector that grows would double: too much for the views that retain it.
             *data = match self.pool.take_returned(needed) {
                 Some(returned) => returned,
                 None => memory::zeroed(needed.saturating_add(ROOM))?,

@@ -115,7 +115,7 @@ fn held_buffers_are_not_written_to() {
 
 /// After a fork in another thread's critical section, the lock is never released.
 #[test]
-fn a_lock_that_is_held_is_not_waited_for() {
+fn a_lock_that_is_held_is_not_waited_for_long() {
     let pool = Arc::new(BufferPool::default());
     pool.give(vec![7_u8; u8::LEAST_BYTES]);
     let locked = pool.bytes.lock().unwrap();

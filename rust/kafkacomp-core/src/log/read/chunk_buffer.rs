@@ -74,7 +74,7 @@ impl ChunkBuffer {
         (&mut self.data, self.begin)
     }
 
-    /// Makes the first `length` bytes after the beginning the chunk, as far as there is memory.
+    /// Sets the length of the chunk, at most up to the end of the memory that is filled.
     pub(super) fn set_length(&mut self, length: usize) {
         self.end = self.begin.saturating_add(length).min(self.data.len());
     }

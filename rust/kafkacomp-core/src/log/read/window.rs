@@ -125,6 +125,7 @@ pub(super) fn extend_chunk(
     wanted: usize,
     buffer: &mut ChunkBuffer,
 ) -> io::Result<()> {
+    debug_assert!(there <= buffer.len(), "the bytes after those of the chunk are of an earlier one");
     let mut at = there;
     let read = extend(source, position, wanted, buffer.memory(), &mut at);
     buffer.set_length(at);
@@ -132,8 +133,8 @@ pub(super) fn extend_chunk(
 }
 
 /// Reads until the buffer has `wanted` bytes after the first `room`, or the source ends. The byte after these is that at
-/// `begin`; `at` bytes from it on have been read before, and it is advanced, also before an error. The bytes after them are not
-/// those of the source.
+/// `begin`; `at` bytes from it on have been read before, and `at` is advanced by what is read, also before an error. The bytes after
+/// them are not those of the source.
 fn extend(
     source: &dyn ReadAt,
     begin: u64,
