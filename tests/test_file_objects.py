@@ -147,16 +147,35 @@ def test_no_bytes_before_the_end(url: str, threads: int) -> None:
     assert raised.value.errno == errno.EIO
 
 
-def test_a_file_that_becomes_shorter(url: str) -> None:
-    """Its size says so when a read brings nothing."""
+@pytest.mark.parametrize("threads", THREADS)
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_a_file_that_becomes_shorter(url: str, threads: int, on_error: Any) -> None:
+    """Its size says so when a read brings nothing. The complete batches before its end are returned."""
 
-    def fault(path: str, start: int, end: int, _content: bytes) -> bytes:
-        Faulty.files[path] = FIRST[:50_000]
-        return Faulty.files[path][start:end]
+    def fault(path: str, start: int, end: int, content: bytes) -> bytes:
+        if path.endswith(f"{0:020}.log"):
+            Faulty.files[path] = content = FIRST[:50_000]
+            return content[start:end]
+        return content
 
     Faulty.fault = fault
-    with pytest.raises(kc.CorruptRecordError, match=f"truncated during the scan at byte 50000, {len(FIRST)} bytes"):
-        list(kc.scan(url))
+    whole = kc.record.open_batches(FIRST[:50_000], may_be_truncated=True)
+    complete = sum(batch.records_count for batch in whole)
+    scan = kc.scan(url, threads=threads, on_error=on_error, columns=["offset"])
+    offsets: list[int] = []
+    message = f"truncated during the scan at byte 50000, {len(FIRST)} bytes"
+    if on_error == "raise":
+        with pytest.raises(kc.CorruptRecordError, match=message):
+            for batch in scan:
+                offsets += batch["offset"].to_pylist()
+        assert offsets == [*range(complete)]
+        return
+    for batch in scan:
+        offsets += batch["offset"].to_pylist()
+    assert offsets == [*range(complete), *range(ROWS // 2, ROWS)]
+    (skipped,) = scan.report.skipped
+    assert skipped.position == 50_000 - whole.partial_bytes
+    assert skipped.position + skipped.length == len(FIRST)
 
 
 @pytest.mark.parametrize("on_error", ["raise", "skip"])

@@ -175,17 +175,20 @@ impl<F: Layout> Chunks<F> {
                     &**buffer
                 }
             };
-            if data.len() < wanted && !in_window {
-                return Err(ReadError::Shrunk { length: source.length()?, expected: self.end });
-            }
             let known = data.len();
             let (used, stopped) = take(&mut self.layout, data, position);
             let is_short = used == 0 && known as u64 != left;
-            if in_window && is_short && !matches!(stopped, Stopped::Corrupt(_) | Stopped::Unwanted) {
-                in_window = false;
-                filled = self.begin_buffer(source, buffer)?;
-                wanted = wanted.max(filled);
-                continue;
+            if is_short && !matches!(stopped, Stopped::Corrupt(_) | Stopped::Unwanted) {
+                if in_window {
+                    in_window = false;
+                    filled = self.begin_buffer(source, buffer)?;
+                    wanted = wanted.max(filled);
+                    continue;
+                }
+                // The complete batches before the end were returned with the chunk before.
+                if known < wanted {
+                    return Err(ReadError::Shrunk { length: source.length()?, expected: self.end });
+                }
             }
             let ended = match self.ended(source, buffer, stopped, used, known)? {
                 ControlFlow::Break(ended) => ended,
