@@ -7,8 +7,10 @@ mod step;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{thread, time};
 
+use kafkacomp_core::CompressionType;
 use kafkacomp_core::log::continuity::truncation::truncation;
 use kafkacomp_core::log::{ChunkBuffer, ChunkEnd, MissingRange, MissingReason, OffsetIndex, ReadError, SideFile};
+use kafkacomp_core::record::Batches;
 
 pub use self::step::{Finish, Step};
 
@@ -144,6 +146,7 @@ impl Open {
                 end: self.reader.end().min(self.stop).min(self.likely_stop),
                 used: next.saturating_sub(begin),
                 target,
+                is_compressed: matches!(self.reader, Reader::Records(_)) && is_compressed(buffer),
             });
         }
         match read {
@@ -328,4 +331,10 @@ impl Open {
     pub fn left(&self) -> u64 {
         self.reader.end().saturating_sub(self.reader.position())
     }
+}
+
+/// Whether the first batch of a chunk is compressed.
+fn is_compressed(chunk: &[u8]) -> bool {
+    let first = Batches::new(chunk, 0).next().and_then(Result::ok);
+    first.is_some_and(|batch| batch.compression_type().is_ok_and(|codec| codec != CompressionType::None))
 }

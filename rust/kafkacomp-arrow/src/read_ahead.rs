@@ -4,6 +4,9 @@
 //! the bytes takes longer than planning them, and up to half the time of an uncompressed scan. Therefore each thread reads
 //! the next bytes of the segment before it asks for the planner, wherever batches begin, and the planner takes what was read
 //! instead of reading. The bytes are not copied: a block has room for the end of the chunk before it.
+//!
+//! If batches are compressed, decoding a chunk takes much longer than reading it, and the planner is free most of the time. A thread
+//! that finds it free then reads nothing ahead but, as the planner, its own chunk, which is in the cache of its core afterwards.
 
 use std::collections::VecDeque;
 use std::io;
@@ -46,11 +49,14 @@ impl AheadOf {
         *lock(&self.0) = segment;
     }
 
-    /// Reads the next block with the memory of `buffer`, unless `most` of them wait for the planner. Returns whether any block does:
-    /// otherwise the planner reads the next chunk itself.
-    pub fn read(&self, most: usize, buffer: &mut ChunkBuffer) -> bool {
+    /// Reads the next block with the memory of `buffer`, unless `most` of them wait for the planner, or it is free and batches are
+    /// compressed. Returns whether any block waits: otherwise the planner reads the next chunk itself.
+    pub fn read(&self, most: usize, planner_is_free: bool, buffer: &mut ChunkBuffer) -> bool {
         let segment = lock(&self.0).clone();
-        segment.is_some_and(|segment| segment.read_next(most, buffer))
+        segment.is_some_and(|segment| {
+            let is_awaited = !(planner_is_free && lock(&segment.state).is_compressed);
+            segment.read_next(if is_awaited { most } else { 0 }, buffer)
+        })
     }
 }
 
@@ -67,6 +73,8 @@ pub struct Plan {
     pub used: u64,
     /// The size of a chunk, unless a batch is larger.
     pub target: usize,
+    /// Whether the batches of the chunk before are compressed.
+    pub is_compressed: bool,
 }
 
 /// A source whose next bytes are read by other threads than the one that asks for them.
@@ -94,6 +102,8 @@ struct State {
     taken: Option<usize>,
     /// Whether a batch is larger than a chunk should be.
     are_large: bool,
+    /// Whether batches are compressed.
+    is_compressed: bool,
     /// Memory of blocks that were not needed.
     spare: Vec<Vec<u8>>,
 }
@@ -172,6 +182,7 @@ impl ReadAhead {
         let size = size.saturating_sub(kept.saturating_sub(ROOM / 2)).max(ROOM);
         state.size = if size > MOST_BYTES { 0 } else { size };
         state.end = plan.end;
+        state.is_compressed = plan.is_compressed;
         state.drop_until(plan.read_to);
         if state.block_at(plan.read_to).is_none() && plan.read_to != state.next {
             state.drop_until(u64::MAX);

@@ -54,7 +54,7 @@ fn chunk(ahead: &ReadAhead, data: &[u8], begin: usize, position: usize, least: u
 
 fn expect(ahead: &ReadAhead, begin: usize, position: usize, end: usize, used: usize, target: usize) {
     let [next, read_to, end, used] = [begin, position, end, used].map(|each| each as u64);
-    ahead.expect(&Plan { next, read_to, end, used, target });
+    ahead.expect(&Plan { next, read_to, end, used, target, is_compressed: false });
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn random_chunks_are_those_of_the_source() {
                 thread::spawn(move || {
                     let mut buffer = ChunkBuffer::default();
                     while !ended.load(Ordering::Relaxed) {
-                        slot.read(3, &mut buffer);
+                        slot.read(3, false, &mut buffer);
                         thread::yield_now();
                     }
                 })
@@ -177,6 +177,29 @@ fn random_chunks_are_those_of_the_source() {
             reader.join().unwrap();
         }
     }
+}
+
+#[test]
+fn nothing_is_read_ahead_of_compressed_batches_while_the_planner_is_free() {
+    let source = Arc::new(Faulty::new(1_000_000));
+    let ahead = Arc::new(ReadAhead::new(source as Arc<dyn ReadAt>, Arc::default()));
+    let slot = AheadOf::default();
+    slot.set(Some(Arc::clone(&ahead)));
+    let plan =
+        Plan { next: 100_000, read_to: 100_000, end: 1_000_000, used: 100_000, target: 200_000, is_compressed: true };
+    ahead.expect(&plan);
+    let waiting = || lock(&ahead.state).blocks.len();
+    let read = |planner_is_free| slot.read(3, planner_is_free, &mut ChunkBuffer::default());
+    assert!(!read(true));
+    assert_eq!(waiting(), 0);
+    assert!(read(false));
+    assert_eq!(waiting(), 1);
+    // The planner takes the block that waits, and no other is read.
+    assert!(read(true));
+    assert_eq!(waiting(), 1);
+    ahead.expect(&Plan { is_compressed: false, ..plan });
+    assert!(read(true));
+    assert_eq!(waiting(), 2);
 }
 
 #[test]

@@ -89,7 +89,8 @@ impl Shared {
     /// Prepares the buffer of `decoder` for the next chunk: if threads share the scan of a local file, what the planner will need is
     /// read into it.
     pub(super) fn prepare(&self, decoder: &mut Decoder) {
-        if self.is_alone() || !self.ahead.read(self.options.threads, decoder.buffer()) {
+        let planner_is_free = || self.planner.try_lock().is_ok();
+        if self.is_alone() || !self.ahead.read(self.options.threads, planner_is_free(), decoder.buffer()) {
             decoder.renew_buffer();
         }
     }
