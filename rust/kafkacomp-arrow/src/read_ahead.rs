@@ -49,12 +49,13 @@ impl AheadOf {
         *lock(&self.0) = segment;
     }
 
-    /// Reads the next block with the memory of `buffer`, unless `most` of them wait for the planner, or it is free and batches are
-    /// compressed. Returns whether any block waits: otherwise the planner reads the next chunk itself.
-    pub fn read(&self, most: usize, planner_is_free: bool, buffer: &mut ChunkBuffer) -> bool {
+    /// Reads the next block with the memory of `buffer`, unless `most` of them wait for the planner, or batches are compressed and
+    /// the planner is free. Returns whether any block waits: otherwise the planner reads the next chunk itself.
+    pub fn read(&self, most: usize, planner_is_free: impl FnOnce() -> bool, buffer: &mut ChunkBuffer) -> bool {
         let segment = lock(&self.0).clone();
         segment.is_some_and(|segment| {
-            let is_awaited = !(planner_is_free && lock(&segment.state).is_compressed);
+            let is_compressed = lock(&segment.state).is_compressed;
+            let is_awaited = !(is_compressed && planner_is_free());
             segment.read_next(if is_awaited { most } else { 0 }, buffer)
         })
     }

@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod common;
+
 use std::io::Write;
 
+use common::message_set::entry;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use kafkacomp_core::limits::MAX_MESSAGE_SET_NESTING;
@@ -13,14 +16,6 @@ use kafkacomp_core::{ErrorKind, MessageSetKind};
 use proptest::prelude::*;
 
 type Found = (Vec<(Vec<u8>, usize)>, Option<ErrorKind>);
-
-fn entry(payload: &[u8], attributes: u8) -> Vec<u8> {
-    let mut out = (payload.len() as u32 + 6).to_be_bytes().to_vec();
-    out.extend([1, attributes]);
-    out.extend(crc32fast::hash(payload).to_be_bytes());
-    out.extend(payload);
-    out
-}
 
 fn gzipped(set: &[u8]) -> Vec<u8> {
     // The fastest level lengthens incompressible data by a percentage, which grows exponentially over a thousand levels of

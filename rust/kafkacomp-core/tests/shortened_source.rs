@@ -2,8 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
+mod common;
+
 use std::io;
 
+use common::message_set::entry;
 use kafkacomp_core::log::{ChunkBuffer, ChunkEnd, ChunkReader, EntryChunkReader, ReadAt, ReadError};
 use kafkacomp_core::record::{self, BatchSettings, Headers, RecordBatch, RecordBatchBuilder};
 use proptest::prelude::*;
@@ -29,15 +32,6 @@ fn batch(length: usize) -> Vec<u8> {
     builder.append(0, 0, None, Some(&vec![7; length]), Headers::EMPTY).unwrap();
     let mut out = Vec::new();
     builder.build(&mut out).unwrap();
-    out
-}
-
-fn entry(length: usize) -> Vec<u8> {
-    let payload = vec![7; length];
-    let mut out = (payload.len() as u32 + 6).to_be_bytes().to_vec();
-    out.extend([1, 0]);
-    out.extend(crc32fast::hash(&payload).to_be_bytes());
-    out.extend(payload);
     out
 }
 
@@ -67,8 +61,8 @@ proptest! {
         target in 1..500_000_usize,
     ) {
         for is_batch in [true, false] {
-            let part = if is_batch { batch } else { entry };
-            let parts: Vec<_> = lengths.iter().map(|&length| part(length)).collect();
+            let part = |&length: &usize| if is_batch { batch(length) } else { entry(&vec![7; length], 0) };
+            let parts: Vec<_> = lengths.iter().map(part).collect();
             let mut data = parts.concat();
             let cut = at.index(data.len());
             let end = data.len() as u64 + more;

@@ -151,7 +151,7 @@ fn random_chunks_are_those_of_the_source() {
                 thread::spawn(move || {
                     let mut buffer = ChunkBuffer::default();
                     while !ended.load(Ordering::Relaxed) {
-                        slot.read(3, false, &mut buffer);
+                        slot.read(3, || false, &mut buffer);
                         thread::yield_now();
                     }
                 })
@@ -189,7 +189,7 @@ fn nothing_is_read_ahead_of_compressed_batches_while_the_planner_is_free() {
         Plan { next: 100_000, read_to: 100_000, end: 1_000_000, used: 100_000, target: 200_000, is_compressed: true };
     ahead.expect(&plan);
     let waiting = || lock(&ahead.state).blocks.len();
-    let read = |planner_is_free| slot.read(3, planner_is_free, &mut ChunkBuffer::default());
+    let read = |planner_is_free| slot.read(3, || planner_is_free, &mut ChunkBuffer::default());
     assert!(!read(true));
     assert_eq!(waiting(), 0);
     assert!(read(false));

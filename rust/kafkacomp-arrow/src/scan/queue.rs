@@ -90,7 +90,7 @@ impl Shared {
     /// read into it.
     pub(super) fn prepare(&self, decoder: &mut Decoder) {
         let planner_is_free = || self.planner.try_lock().is_ok();
-        if self.is_alone() || !self.ahead.read(self.options.threads, planner_is_free(), decoder.buffer()) {
+        if self.is_alone() || !self.ahead.read(self.options.threads, planner_is_free, decoder.buffer()) {
             decoder.renew_buffer();
         }
     }

@@ -1,7 +1,8 @@
-//! Shared by the codec tests: the folders of vectors, and a function for each way of decoding.
+//! Shared by the tests: the folders of vectors, a function for each way of decoding, and data of other libraries and old formats.
 #![allow(dead_code, clippy::unwrap_used, reason = "each test binary uses a part")]
 
 pub mod encode;
+pub mod message_set;
 
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::buffer::OutputBuffer;
