@@ -15,7 +15,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use kafkacomp_core::log::read::source::read_full;
-use kafkacomp_core::log::{ChunkBuffer, ReadAt};
+use kafkacomp_core::log::{ChunkBuffer, ReadAt, is_unreadable};
 use kafkacomp_core::memory;
 
 use crate::pool::BufferPool;
@@ -211,6 +211,8 @@ impl ReadAhead {
         let bytes = match read {
             Ok(true) => Bytes::Read(ChunkBuffer::new(data, room..room.saturating_add(length))),
             Ok(false) => Bytes::Failed(None),
+            // The planner gets the bytes before those that the storage cannot read.
+            Err(error) if is_unreadable(&error) => Bytes::Failed(None),
             Err(error) => Bytes::Failed(Some(error)),
         };
         let mut state = lock(&self.state);

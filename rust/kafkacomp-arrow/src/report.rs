@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use kafkacomp_core::Category;
-use kafkacomp_core::log::{self, ContentError, MissingReason, ReadError};
+use kafkacomp_core::log::{self, ContentError, MissingReason, ReadError, is_unreadable};
 use kafkacomp_core::memory::OutOfMemory;
 
 use crate::columns::ColumnError;
@@ -118,14 +118,6 @@ impl ScanReport {
             self.warnings.push(format!("{more} more ranges of offsets are missing"));
         }
     }
-}
-
-/// The error code for bytes that the storage cannot read.
-const EIO: i32 = 5;
-
-/// Whether the storage cannot read the bytes. The EIO of a file object becomes [`io::ErrorKind::UnexpectedEof`].
-pub(crate) fn is_unreadable(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(EIO) || error.kind() == io::ErrorKind::UnexpectedEof
 }
 
 /// Why a scan ended.

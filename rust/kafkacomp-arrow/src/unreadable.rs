@@ -4,9 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kafkacomp_core::log::ReadAt;
-
-use crate::report::is_unreadable;
+use kafkacomp_core::log::{ReadAt, is_unreadable};
 
 /// The least number of bytes of a read around unreadable bytes: the block size of disks and file systems.
 const BLOCK: usize = 4 << 10;

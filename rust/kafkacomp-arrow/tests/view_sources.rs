@@ -23,13 +23,17 @@ use proptest::sample::Index;
 struct File {
     data: Arc<Vec<u8>>,
     is_remote: bool,
-    /// The length that it has when it is opened; its bytes end before, if it was shortened since.
+    /// The length that it has when it is opened; its bytes end before, if it was shortened since or the rest cannot be read.
     length: u64,
+    is_unreadable: bool,
 }
 
 impl ReadAt for File {
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         let rest = self.data.get(position as usize..).unwrap_or_default();
+        if rest.is_empty() && self.is_unreadable {
+            return Err(io::Error::from_raw_os_error(5));
+        }
         let size = rest.len().min(buffer.len());
         buffer[..size].copy_from_slice(&rest[..size]);
         Ok(size)
@@ -126,7 +130,7 @@ proptest! {
         batches in batches(),
         flipped in prop::collection::vec((any::<Index>(), 0..8_u8), 0..3),
         removed in prop::option::weighted(0.2, (any::<Index>(), 1..5000_usize)),
-        shortened in prop::option::weighted(0.2, 1..500_000_u64),
+        ends_early in prop::option::weighted(0.3, (1..500_000_u64, any::<bool>())),
         (is_remote, skips, threads) in (any::<bool>(), any::<bool>(), 1..4_usize),
     ) {
         let mut data = log(&batches);
@@ -140,15 +144,16 @@ proptest! {
             let end = data.len().min(at + length);
             data.drain(at..end);
         }
-        let length = data.len() as u64 + shortened.unwrap_or(0);
-        let file = File { data: Arc::new(data), is_remote, length };
+        let (lost, is_unreadable) = ends_early.unwrap_or_default();
+        let length = data.len() as u64 + lost;
+        let file = File { data: Arc::new(data), is_remote, length, is_unreadable };
         let on_error = if skips { OnError::Skip } else { OnError::Raise };
         let options = |binary_type| ScanOptions { binary_type, on_error, threads, ..ScanOptions::default() };
         let views = found(&file, &options(BinaryType::BinaryView));
         let expected = found(&file, &ScanOptions { threads: 1, ..options(BinaryType::Binary) });
         prop_assert_eq!(views.0.len(), expected.0.len());
         if is_whole {
-            // Also if the file ends before the length that it had.
+            // Also if the file ends before the length that it had, or its end cannot be read.
             prop_assert_eq!(views.0.len(), batches.iter().map(|(count, ..)| count).sum::<usize>());
         }
         prop_assert!(views.0 == expected.0);

@@ -1,6 +1,6 @@
 //! Reads a chunk of batches and compares each batch's offsets with those around it.
 
-use kafkacomp_core::log::{BatchHeader, ChunkBuffer, ChunkEnd, HeaderWalk, Hop, ReadAt, ReadError};
+use kafkacomp_core::log::{BatchHeader, ChunkBuffer, ChunkEnd, HeaderWalk, Hop, ReadAt, ReadError, is_unreadable};
 
 use super::Open;
 use super::batch_check::{BatchCheck, Checksums};
@@ -106,7 +106,7 @@ impl Open {
         if let Some(header) = next.0.as_mut().filter(|header| header.span.first.is_none())
             && continuity.is_wrapper()
         {
-            header.span.first = first_offset(source, after, end, max_output_size)?;
+            header.span.first = if_readable(first_offset(source, after, end, max_output_size))?;
         }
         let end_offset = self.ends.next_base.filter(|_| at_end);
         let span = next.0.as_ref().map(|header| header.span);
@@ -136,10 +136,11 @@ impl Next {
         if !exists {
             return Ok(Self(None));
         }
-        match HeaderWalk::sparse(source, position, end).next_batch()? {
-            Hop::Batch(header) => Ok(Self(Some(header))),
-            _ => Ok(Self(None)),
-        }
+        let header = if_readable(HeaderWalk::sparse(source, position, end).next_batch().map(|hop| match hop {
+            Hop::Batch(header) => Some(header),
+            _ => None,
+        }))?;
+        Ok(Self(header))
     }
 
     fn is_valid(&self, source: &dyn ReadAt) -> bool {
@@ -148,5 +149,13 @@ impl Next {
             whole_batch(source, header, MOST_CHECKED, &mut buffer)
                 .is_ok_and(|batch| batch.is_some_and(|batch| batch.is_valid()))
         })
+    }
+}
+
+/// `None` for bytes that the storage cannot read: the batches before them are returned first, and the next chunk is the error.
+fn if_readable<T>(read: Result<Option<T>, ReadError>) -> Result<Option<T>, ReadError> {
+    match read {
+        Err(ReadError::Io(error)) if is_unreadable(&error) => Ok(None),
+        read => read,
     }
 }

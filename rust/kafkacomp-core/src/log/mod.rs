@@ -44,7 +44,7 @@ pub use read::log_format::LogFormat;
 pub use read::placement::{Neighbours, Placement, Span, place, place_between};
 pub use read::resync::Resync;
 pub use read::segment_files::{OpenSegment, SideFile};
-pub use read::source::{InMemory, ReadAt, open_file};
+pub use read::source::{InMemory, ReadAt, is_unreadable, open_file};
 pub use read::summary::{BatchCounts, BatchFormat, OpenTransaction, OpenTransactions, SegmentSummary, Summarizer};
 pub use read::transactions::{AbortedRange, TransactionCollector, TransactionEvent, TransactionFilter};
 pub use read::walk::{CorruptRange, SegmentPart, walk_chunks, walk_segment};

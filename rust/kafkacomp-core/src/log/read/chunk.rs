@@ -11,7 +11,7 @@ use super::candidate::{BatchLayout, Layout};
 use super::chunk_buffer::ChunkBuffer;
 use super::large_corrupt::LargeCorrupt;
 use super::resync::{Resync, Steps};
-use super::source::{ReadAt, part, read_part};
+use super::source::{ReadAt, is_unreadable, part, read_part};
 use super::window::{CAPACITY, extend_chunk, leading_zeros};
 use crate::log::error::{ContentError, ReadError};
 use crate::record::{self, Batches, RecordBatch, Tail};
@@ -166,12 +166,17 @@ impl<F: Layout> Chunks<F> {
         }
         let in_memory = source.as_slice();
         let mut in_window = in_memory.is_none();
+        let mut unreadable = None;
         loop {
             let data = match in_memory {
                 Some(all) => part(all, position, wanted),
                 None if in_window => self.search.window.rest(position, wanted),
                 None => {
-                    extend_chunk(source, position, filled, wanted, buffer)?;
+                    match extend_chunk(source, position, filled, wanted, buffer) {
+                        // The complete batches before these bytes come first. The next chunk reads them again.
+                        Err(error) if is_unreadable(&error) => unreadable = Some(error),
+                        read => read?,
+                    }
                     &**buffer
                 }
             };
@@ -185,7 +190,10 @@ impl<F: Layout> Chunks<F> {
                     wanted = wanted.max(filled);
                     continue;
                 }
-                // The complete batches before the end were returned with the chunk before.
+                // The complete batches before this position were returned with the chunk before.
+                if let Some(error) = unreadable {
+                    return Err(error.into());
+                }
                 if known < wanted {
                     return Err(ReadError::Shrunk { length: source.length()?, expected: self.end });
                 }

@@ -166,14 +166,29 @@ pub(super) fn part(all: &[u8], position: u64, size: usize) -> &[u8] {
 /// # Errors
 /// The error of the source.
 pub fn read_full(source: &dyn ReadAt, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-    let mut done = 0_usize;
-    while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
-        match source.read_at(rest, position.saturating_add(done as u64)) {
+    let mut done = 0;
+    read_counted(source, buffer, position, &mut done)?;
+    Ok(done)
+}
+
+/// As [`read_full`]; the bytes read are counted by `done`, also before an error.
+pub(super) fn read_counted(source: &dyn ReadAt, buffer: &mut [u8], position: u64, done: &mut usize) -> io::Result<()> {
+    *done = 0;
+    while let Some(rest) = buffer.get_mut(*done..).filter(|rest| !rest.is_empty()) {
+        match source.read_at(rest, position.saturating_add(*done as u64)) {
             Ok(0) => break,
-            Ok(count) => done = done.saturating_add(count),
+            Ok(count) => *done = done.saturating_add(count),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(done)
+    Ok(())
+}
+
+/// The error code for bytes that the storage cannot read.
+const EIO: i32 = 5;
+
+/// Whether the storage cannot read the bytes. The EIO of a file object becomes [`io::ErrorKind::UnexpectedEof`].
+pub fn is_unreadable(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(EIO) || error.kind() == io::ErrorKind::UnexpectedEof
 }

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::chunk_buffer::ChunkBuffer;
-use super::source::{ReadAt, part, read_full};
+use super::source::{ReadAt, part, read_counted};
 use crate::log::error::ReadError;
 use crate::memory;
 
@@ -148,7 +148,10 @@ fn extend(
     while *at < wanted {
         let end = wanted.min(at.saturating_add(AT_ONCE));
         memory::resize(buffer, room.saturating_add(end).max(buffer.len()))?;
-        *at += read_full(source, &mut buffer[room..][*at..end], begin.saturating_add(*at as u64))?;
+        let mut count = 0;
+        let read = read_counted(source, &mut buffer[room..][*at..end], begin.saturating_add(*at as u64), &mut count);
+        *at += count;
+        read?;
         if *at < end {
             break;
         }

@@ -1,4 +1,5 @@
-//! A source that ends before the length that it had: the complete batches or entries before its end are read before the error.
+//! A source that ends before the length that it had, or whose rest cannot be read: first the complete batches or entries are
+//! returned, then the error.
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
@@ -12,18 +13,28 @@ use kafkacomp_core::record::{self, BatchSettings, Headers, RecordBatch, RecordBa
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-struct File(Vec<u8>);
+/// The error code for bytes that the storage cannot read.
+const EIO: i32 = 5;
+
+struct File {
+    data: Vec<u8>,
+    /// Whether the bytes after these cannot be read; otherwise the file ends there.
+    is_unreadable: bool,
+}
 
 impl ReadAt for File {
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-        let rest = self.0.get(position as usize..).unwrap_or_default();
+        let rest = self.data.get(position as usize..).unwrap_or_default();
+        if rest.is_empty() && self.is_unreadable {
+            return Err(io::Error::from_raw_os_error(EIO));
+        }
         let size = rest.len().min(buffer.len());
         buffer[..size].copy_from_slice(&rest[..size]);
         Ok(size)
     }
 
     fn length(&self) -> io::Result<u64> {
-        Ok(self.0.len() as u64)
+        Ok(self.data.len() as u64)
     }
 }
 
@@ -59,6 +70,7 @@ proptest! {
         at in any::<Index>(),
         more in 0..100_000_u64,
         target in 1..500_000_usize,
+        is_unreadable in any::<bool>(),
     ) {
         for is_batch in [true, false] {
             let part = |&length: &usize| if is_batch { batch(length) } else { entry(&vec![7; length], 0) };
@@ -72,7 +84,7 @@ proptest! {
                 Some(*end)
             });
             let complete = ends.take_while(|&end| end <= cut).last().unwrap_or(0);
-            let source = File(data);
+            let source = File { data, is_unreadable };
             let mut batches = ChunkReader::new(0, end, true);
             let mut entries = EntryChunkReader::new(0, end, true);
             let (found, error) = read(|buffer| {
@@ -83,9 +95,14 @@ proptest! {
                 }
             });
             prop_assert_eq!(found.len(), complete);
-            prop_assert!(source.0.starts_with(&found));
-            let ReadError::Shrunk { length, expected } = error else { unreachable!("{error:?}") };
-            prop_assert_eq!((length, expected), (cut as u64, end));
+            prop_assert!(source.data.starts_with(&found));
+            match error {
+                ReadError::Shrunk { length, expected } if !is_unreadable => {
+                    prop_assert_eq!((length, expected), (cut as u64, end));
+                }
+                ReadError::Io(error) if is_unreadable => prop_assert_eq!(error.raw_os_error(), Some(EIO)),
+                error => unreachable!("{error:?}"),
+            }
         }
     }
 }
