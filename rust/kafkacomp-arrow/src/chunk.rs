@@ -18,8 +18,8 @@ pub struct Chunk {
     pub position: u64,
     /// The number of bytes.
     pub(crate) length: usize,
-    /// Whether the planner has verified the checksums.
-    pub(crate) is_verified: bool,
+    /// The position up to which the planner has verified the checksums; `u64::MAX` if the worker verifies none.
+    pub(crate) verified_to: u64,
     /// The segment; `None` before the first one.
     pub(crate) source: Option<SharedSource>,
     /// The context of all its batches.
@@ -68,7 +68,7 @@ impl Chunk {
         Self {
             position: 0,
             length: 0,
-            is_verified: false,
+            verified_to: u64::MAX,
             source: None,
             context,
             ordered: false,

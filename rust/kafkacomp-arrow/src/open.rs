@@ -4,6 +4,7 @@ mod batch_check;
 mod batches;
 mod step;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{thread, time};
 
@@ -14,6 +15,7 @@ use kafkacomp_core::record::Batches;
 
 pub use self::step::{Finish, Step};
 
+use self::batch_check::Checksums;
 use self::step::ChunkResult;
 use crate::context::Context;
 use crate::continuity::{Continuity, Findings};
@@ -62,6 +64,8 @@ pub struct Open {
     pub(crate) may_be_truncated: bool,
     /// Whether the file has a base offset, so that offsets are judged.
     pub(crate) ordered: bool,
+    /// The position in the last chunk from which on the worker verifies the checksums.
+    pub(crate) verified_to: u64,
     /// The position of the first chunk with a batch that is not in order. From there on, the planner verifies the checksums.
     pub(crate) anomaly: Option<u64>,
     /// The position at which the end offset is probably reached.
@@ -112,21 +116,27 @@ impl Open {
         self.continuity.as_mut().map_or_else(|| std::mem::take(&mut self.found), Continuity::take_findings)
     }
 
-    /// Whether the checksums of the next chunk are verified when it is read, and not by the worker that builds its columns. In
-    /// memory that is faster as long as no other thread waits: verifying loads the header of the next batch into the cache, for
-    /// which this thread would wait otherwise.
-    pub fn verifies(&self, options: &ScanOptions, is_awaited: bool) -> bool {
-        let is_faster = !is_awaited && self.source.0.as_slice().is_some();
-        options.verify_crc && (options.planner_verifies() || self.anomaly.is_some() || is_faster)
+    /// How the checksums of the next chunk are verified when it is read; the worker that builds its columns verifies the others. In
+    /// memory, verifying loads the header of the next batch into the cache, for which the planner would wait otherwise.
+    fn checksums(&self, options: &ScanOptions, waiting: &AtomicUsize) -> Checksums {
+        if !options.verify_crc {
+            Checksums::Ignored
+        } else if options.planner_verifies() || self.anomaly.is_some() {
+            Checksums::Verified
+        } else if self.source.0.as_slice().is_some() && waiting.load(Ordering::Relaxed) == 0 {
+            Checksums::Shared
+        } else {
+            Checksums::Later
+        }
     }
 
-    /// Reads a chunk of about `target` bytes, and returns its length and what follows it. If `verifies` is true, the checksums of its
-    /// batches are verified.
+    /// Reads a chunk of about `target` bytes, and returns its length and what follows it. `waiting` is the number of threads that wait
+    /// for the planner.
     pub fn read(
         &mut self,
         buffer: &mut ChunkBuffer,
         target: usize,
-        verifies: bool,
+        waiting: &AtomicUsize,
         options: &ScanOptions,
         report: &Mutex<ScanReport>,
     ) -> (usize, Step) {
@@ -135,7 +145,7 @@ impl Open {
         let left = self.likely_stop.saturating_sub(begin);
         let target = target.min(usize::try_from(left).unwrap_or(usize::MAX));
         let read = match &self.reader {
-            Reader::Records(_) => self.read_batches(buffer, target, verifies, options),
+            Reader::Records(_) => self.read_batches(buffer, target, waiting, options),
             Reader::MessageSet(_) => self.read_entries(buffer, target),
         };
         if let Some(ahead) = &self.ahead {

@@ -8,6 +8,7 @@ mod opening;
 use std::any::Any;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kafkacomp_core::log::continuity::order_ahead::OrderAhead;
@@ -120,9 +121,9 @@ impl Planner {
     }
 
     /// Reads the next chunk into `buffer`; `None` at the end or after an error. After a panic, the last chunk is an error that
-    /// names the segment. `is_awaited` says that other threads wait for the planner.
-    pub fn next_or_panicked(&mut self, buffer: &mut ChunkBuffer, is_awaited: bool) -> Option<Chunk> {
-        catch_unwind(AssertUnwindSafe(|| self.next(buffer, is_awaited)))
+    /// names the segment. `waiting` is the number of threads that wait for the planner.
+    pub fn next_or_panicked(&mut self, buffer: &mut ChunkBuffer, waiting: &AtomicUsize) -> Option<Chunk> {
+        catch_unwind(AssertUnwindSafe(|| self.next(buffer, waiting)))
             .unwrap_or_else(|panic| Some(self.panicked(panic.as_ref())))
     }
 
@@ -133,7 +134,7 @@ impl Planner {
         Chunk::failed(Arc::new(context), error)
     }
 
-    fn next(&mut self, buffer: &mut ChunkBuffer, is_awaited: bool) -> Option<Chunk> {
+    fn next(&mut self, buffer: &mut ChunkBuffer, waiting: &AtomicUsize) -> Option<Chunk> {
         while !self.failed {
             let mut open = match self.open.take() {
                 Some(open) => open,
@@ -152,8 +153,8 @@ impl Planner {
             let (position, expected) = (open.position(), open.expected());
             let context = Arc::clone(&open.context);
             let (source, ordered, started) = (Some(open.source.clone()), open.ordered, open.has_started());
-            let is_verified = open.verifies(&self.options, is_awaited);
-            let (length, step) = open.read(buffer, self.target(), is_verified, &self.options, &self.report);
+            let (length, step) = open.read(buffer, self.target(), waiting, &self.options, &self.report);
+            let verified_to = open.verified_to;
             let (finish, error) = match step {
                 Step::More => (None, None),
                 Step::Done(finish) => (Some(finish), None),
@@ -190,7 +191,7 @@ impl Planner {
                 return Some(Chunk {
                     position,
                     length,
-                    is_verified,
+                    verified_to,
                     source,
                     context,
                     ordered,

@@ -70,8 +70,8 @@ pub struct Worker {
     singles: Box<SingleRecords>,
     seen: Seen,
     pool: Arc<BufferPool>,
-    /// Whether this worker verifies the checksums of the current chunk, because the planner has not.
-    verifies: bool,
+    /// The position in the current chunk from which on this worker verifies the checksums, because the planner has not.
+    verified_to: u64,
     /// The size of the last decompressed batch.
     last_payload: usize,
     /// Whether the decompressed bytes got their reference count in the middle of a batch.
@@ -103,7 +103,7 @@ impl Worker {
             singles: Box::default(),
             seen: Seen::default(),
             pool: Arc::clone(pool),
-            verifies: false,
+            verified_to: u64::MAX,
             last_payload: 0,
             is_shared: false,
             enough,
@@ -126,7 +126,7 @@ impl Worker {
         sink: Sink<'_>,
     ) -> Result<Decoded, ScanError> {
         self.collects = sink.collected().is_some();
-        self.verifies = self.options.verify_crc && !chunk.is_verified;
+        self.verified_to = chunk.verified_to;
         if let Some(shared) = shared.filter(|_| progress.is_none()) {
             self.builder.set_buffer(Origin::Chunk, shared.clone());
         }
@@ -323,7 +323,7 @@ impl Worker {
         chunk_offsets: &mut ChunkOffsets<'_>,
         sink: Sink<'_>,
     ) -> Result<Taken, BatchError> {
-        if self.verifies {
+        if batch.position() >= self.verified_to {
             batch.ensure_valid().map_err(BatchError::record)?;
         }
         // Without bounds, as mostly, only control batches are left out.

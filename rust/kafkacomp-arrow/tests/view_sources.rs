@@ -18,11 +18,12 @@ use kafkacomp_core::record::{BatchSettings, Headers, RecordBatchBuilder};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// A file on a disk or in an object store: not a slice in memory.
+/// A file on a disk, in an object store or in memory.
 #[derive(Debug, Clone)]
 struct File {
     data: Arc<Vec<u8>>,
     is_remote: bool,
+    is_in_memory: bool,
     /// The length that it has when it is opened; its bytes end before, if it was shortened since or the rest cannot be read.
     length: u64,
     is_unreadable: bool,
@@ -37,6 +38,10 @@ impl ReadAt for File {
         let size = rest.len().min(buffer.len());
         buffer[..size].copy_from_slice(&rest[..size]);
         Ok(size)
+    }
+
+    fn as_slice(&self) -> Option<&[u8]> {
+        self.is_in_memory.then_some(&self.data)
     }
 
     fn is_remote(&self) -> bool {
@@ -66,7 +71,7 @@ impl OpenSegment for File {
 type Batch = (usize, usize, i64, bool);
 
 fn batches() -> impl Strategy<Value = Vec<Batch>> {
-    let count = prop_oneof![2 => 1..4_usize, 3 => 20..80_usize];
+    let count = prop_oneof![20 => 1..4_usize, 30 => 20..80_usize, 1 => 200..400_usize];
     let gap = prop_oneof![3 => Just(0_i64), 1 => 1..50_i64];
     prop::collection::vec((count, 50..400_usize, gap, prop::bool::weighted(0.2)), 50..150)
 }
@@ -131,7 +136,7 @@ proptest! {
         flipped in prop::collection::vec((any::<Index>(), 0..8_u8), 0..3),
         removed in prop::option::weighted(0.2, (any::<Index>(), 1..5000_usize)),
         ends_early in prop::option::weighted(0.3, (1..500_000_u64, any::<bool>())),
-        (is_remote, skips, threads) in (any::<bool>(), any::<bool>(), 1..4_usize),
+        (kind, skips, threads) in (0..3, any::<bool>(), 1..4_usize),
     ) {
         let mut data = log(&batches);
         let is_whole = flipped.is_empty() && removed.is_none();
@@ -146,7 +151,8 @@ proptest! {
         }
         let (lost, is_unreadable) = ends_early.unwrap_or_default();
         let length = data.len() as u64 + lost;
-        let file = File { data: Arc::new(data), is_remote, length, is_unreadable };
+        let is_in_memory = kind == 2 && lost == 0;
+        let file = File { data: Arc::new(data), is_remote: kind == 1, is_in_memory, length, is_unreadable };
         let on_error = if skips { OnError::Skip } else { OnError::Raise };
         let options = |binary_type| ScanOptions { binary_type, on_error, threads, ..ScanOptions::default() };
         let views = found(&file, &options(BinaryType::BinaryView));

@@ -1,5 +1,7 @@
 //! Decides batch by batch which batches belong to a chunk, and judges the offsets of each by the batch after it.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use kafkacomp_core::log::{ReadAt, Span};
 use kafkacomp_core::record::{self, RecordBatch, RecordReader};
 
@@ -9,19 +11,26 @@ use crate::copies::OtherBatches;
 use crate::first_offset::{first_offset, implied_first};
 use crate::unreadable::SkipUnreadable;
 
+/// The size of batches whose headers are so close that the planner is as fast if it verifies the checksums.
+const SMALL_BATCH: usize = 4 << 10;
+/// The size of batches whose headers are so far apart that loading them takes hardly any time.
+const LARGE_BATCH: usize = 64 << 10;
+
 /// How checksums are verified while batches are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checksums {
     Ignored,
     /// The worker verifies them.
     Later,
+    /// Verified as long as that is faster; the worker verifies those of the batches after that.
+    Shared,
     Verified,
 }
 
 impl Checksums {
     #[inline]
     pub fn are_verified(self) -> bool {
-        self == Self::Verified
+        matches!(self, Self::Verified | Self::Shared)
     }
 
     /// Whether more cannot be learnt about a batch by reading it again.
@@ -42,6 +51,10 @@ pub struct BatchCheck<'a> {
     pub stop: u64,
     pub last_offset: i64,
     pub checksums: Checksums,
+    /// The number of threads that wait for the planner.
+    pub waiting: &'a AtomicUsize,
+    /// The position of the first batch whose checksum the worker verifies.
+    pub verified_to: u64,
     pub max_output_size: usize,
     /// Why no batch after the last one is read.
     pub finish: Option<Finish>,
@@ -72,6 +85,9 @@ impl BatchCheck<'_> {
                 return end();
             }
         }
+        if self.checksums == Checksums::Shared && self.gives_way(batch.size_in_bytes()) {
+            (self.checksums, self.verified_to) = (Checksums::Later, position);
+        }
         // Corruption is an error, even if the batch would be the last requested one.
         if self.checksums.are_verified() {
             batch.ensure_valid()?;
@@ -86,6 +102,13 @@ impl BatchCheck<'_> {
             self.has_reached_end();
         }
         Ok(())
+    }
+
+    /// Whether the checksums from a batch of this size on are left to the worker: because they would keep another thread waiting, or
+    /// because the planner gains nothing from them.
+    #[inline]
+    fn gives_way(&self, size: usize) -> bool {
+        size >= LARGE_BATCH || (size >= SMALL_BATCH && self.waiting.load(Ordering::Relaxed) > 0)
     }
 
     /// Whether the batches so far contain the last requested offset; then the chunk is the last one.

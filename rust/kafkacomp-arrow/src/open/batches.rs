@@ -1,5 +1,7 @@
 //! Reads a chunk of batches and compares each batch's offsets with those around it.
 
+use std::sync::atomic::AtomicUsize;
+
 use kafkacomp_core::log::{BatchHeader, ChunkBuffer, ChunkEnd, HeaderWalk, Hop, ReadAt, ReadError, is_unreadable};
 
 use super::Open;
@@ -16,23 +18,19 @@ impl Open {
         &mut self,
         buffer: &mut ChunkBuffer,
         target: usize,
-        verifies: bool,
+        waiting: &AtomicUsize,
         options: &ScanOptions,
     ) -> Result<(usize, ChunkResult), ReadError> {
         let before = (self.reader.position(), self.continuity.clone());
-        let checksums = match (options.verify_crc, verifies) {
-            (false, _) => Checksums::Ignored,
-            (true, true) => Checksums::Verified,
-            (true, false) => Checksums::Later,
-        };
-        match self.read_checked(buffer, target, checksums, options.max_output_size)? {
+        let checksums = self.checksums(options, waiting);
+        match self.read_checked(buffer, target, (checksums, waiting), options.max_output_size)? {
             // An anomaly may be corruption: read again with verification.
             (_, ChunkResult::Unverified) => {
                 self.reader.seek(before.0);
                 self.continuity = before.1;
                 // There may be more, so that the chunks after this one are read once.
                 self.anomaly = Some(before.0);
-                self.read_checked(buffer, target, Checksums::Verified, options.max_output_size)
+                self.read_checked(buffer, target, (Checksums::Verified, waiting), options.max_output_size)
             }
             read => Ok(read),
         }
@@ -42,7 +40,7 @@ impl Open {
         &mut self,
         buffer: &mut ChunkBuffer,
         target: usize,
-        checksums: Checksums,
+        (checksums, waiting): (Checksums, &AtomicUsize),
         max_output_size: usize,
     ) -> Result<(usize, ChunkResult), ReadError> {
         let begin = self.reader.position();
@@ -56,12 +54,15 @@ impl Open {
             stop: self.stop,
             last_offset,
             checksums,
+            waiting,
+            verified_to: if checksums == Checksums::Later { begin } else { u64::MAX },
             max_output_size,
             finish: None,
             halt: None,
         };
         let (mut length, end) = reader.read(source, buffer, target, |batch| check.take(batch))?;
-        let BatchCheck { mut finish, mut halt, .. } = check;
+        let BatchCheck { mut finish, mut halt, checksums, verified_to, .. } = check;
+        self.verified_to = verified_to;
         if halt.is_none()
             && let Some((position, after)) = self.continuity.as_ref().and_then(Continuity::pending)
         {

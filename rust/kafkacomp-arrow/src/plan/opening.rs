@@ -192,6 +192,7 @@ impl Planner {
             active: segment.active,
             may_be_truncated: segment.files.may_be_truncated(),
             ordered,
+            verified_to: u64::MAX,
             anomaly: None,
             stop: stop.min(length),
             likely_stop: likely_stop.unwrap_or(u64::MAX),

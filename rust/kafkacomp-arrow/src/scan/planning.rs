@@ -1,5 +1,5 @@
-//! How the threads of a scan wait for the planner. Those that wait are counted: while there are any, the planner leaves checksums to
-//! the workers.
+//! How the threads of a scan wait for the planner. Those that wait are counted: as soon as there are any, the planner leaves checksums
+//! to the workers.
 
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, TryLockError};
@@ -38,8 +38,7 @@ impl Shared {
 
     /// Plans the next chunk, which is read into `buffer`; `None` if there is none.
     pub(super) fn next_chunk(&self, planner: &mut Lock<'_>, buffer: &mut ChunkBuffer) -> Option<Chunk> {
-        let is_awaited = self.waiting.load(Ordering::Relaxed) > 0;
-        planner.as_mut()?.next_or_panicked(buffer, is_awaited)
+        planner.as_mut()?.next_or_panicked(buffer, &self.waiting)
     }
 
     fn waiting<T>(&self, wait: impl FnOnce() -> T) -> T {
