@@ -1,5 +1,5 @@
-//! How the threads of a scan wait for the planner. Those that wait are counted: as soon as there are any, the planner leaves checksums
-//! to the workers.
+//! How the threads of a scan wait for the planner. Those that wait are counted: while there are any, the planner leaves the checksums
+//! of all but small batches to the workers.
 
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, TryLockError};

@@ -36,7 +36,7 @@ impl Worker {
                 most,
                 most_bytes: room.saturating_sub(self.builder.row_bytes().saturating_mul(most)),
                 until,
-                // The planner verifies some of a chunk only if batches are larger, so hardly any batch is verified twice.
+                // If the planner has verified a part of the chunk, its batches are larger: hardly any is verified twice.
                 verify_crc: self.verified_to < u64::MAX,
             };
             let Some(last) = self.singles.fill(batches, data, bounds) else { return Ok(()) };

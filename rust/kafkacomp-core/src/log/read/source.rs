@@ -167,13 +167,13 @@ pub(super) fn part(all: &[u8], position: u64, size: usize) -> &[u8] {
 /// The error of the source.
 pub fn read_full(source: &dyn ReadAt, buffer: &mut [u8], position: u64) -> io::Result<usize> {
     let mut done = 0;
-    read_counted(source, buffer, position, &mut done)?;
+    read_from(source, buffer, position, &mut done)?;
     Ok(done)
 }
 
-/// As [`read_full`]; the bytes read are counted by `done`, also before an error.
-pub(super) fn read_counted(source: &dyn ReadAt, buffer: &mut [u8], position: u64, done: &mut usize) -> io::Result<()> {
-    *done = 0;
+/// As [`read_full`], for a buffer of which the first `done` bytes have been read. `done` counts those that are read, also before an
+/// error.
+pub(super) fn read_from(source: &dyn ReadAt, buffer: &mut [u8], position: u64, done: &mut usize) -> io::Result<()> {
     while let Some(rest) = buffer.get_mut(*done..).filter(|rest| !rest.is_empty()) {
         match source.read_at(rest, position.saturating_add(*done as u64)) {
             Ok(0) => break,

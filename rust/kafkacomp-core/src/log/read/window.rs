@@ -3,7 +3,7 @@
 use std::io;
 
 use super::chunk_buffer::ChunkBuffer;
-use super::source::{ReadAt, part, read_counted};
+use super::source::{ReadAt, part, read_from};
 use crate::log::error::ReadError;
 use crate::memory;
 
@@ -148,10 +148,7 @@ fn extend(
     while *at < wanted {
         let end = wanted.min(at.saturating_add(AT_ONCE));
         memory::resize(buffer, room.saturating_add(end).max(buffer.len()))?;
-        let mut count = 0;
-        let read = read_counted(source, &mut buffer[room..][*at..end], begin.saturating_add(*at as u64), &mut count);
-        *at += count;
-        read?;
+        read_from(source, &mut buffer[room..][..end], begin, at)?;
         if *at < end {
             break;
         }
