@@ -1,10 +1,14 @@
-//! Decompression of frames. liblz4 decompresses the blocks.
+//! Decompression of frames. liblz4 decompresses the blocks, or all but the ends of two at once are decoded here.
 
 use super::super::after_frame::{Further, trailing_data};
 use super::super::input::Input;
 use super::super::{CodecError, CodecFault, CompressionType, DecodeOptions, Strictness};
 use super::block::BlockHeader;
 use super::header::{FrameInfo, read_header, skip_skippable};
+#[cfg(target_arch = "x86_64")]
+use super::interleaved::{CONTENT, Pairs, SHORTEST};
+#[cfg(not(target_arch = "x86_64"))]
+use super::library_only::{CONTENT, Pairs, SHORTEST};
 use super::{after_frame, skips_skippable};
 use crate::buffer::OutputBuffer;
 use crate::checksum::xxh32;
@@ -72,6 +76,10 @@ fn frame(input: &mut Input<'_>, options: DecodeOptions, out: &mut OutputBuffer) 
     let info = accept(input, info, options)?;
     let start = out.len();
     loop {
+        if let Some(after) = block_pair(*input, &info, options.strictness, out) {
+            *input = after;
+            continue;
+        }
         match block(input, &info, start, options.strictness, out)? {
             Block::EndMark => return end_of_frame(input, &info, start, options.strictness, out),
             Block::Empty if options.strictness != Strictness::Specification => return Ok(()),
@@ -162,6 +170,34 @@ pub(super) fn block(
         .is_ok_and(|length| length == available);
     let limit = out.limit() as u64;
     Err(input.error_at(position, if full { CodecFault::OutputLimit { limit } } else { CodecFault::CorruptBlock }))
+}
+
+/// Decodes the next two blocks at once, where that is faster, and returns the input after them. `None` leaves them to [`block`], also if
+/// one of them is invalid.
+fn block_pair<'a>(
+    mut input: Input<'a>,
+    info: &FrameInfo,
+    strictness: Strictness,
+    out: &mut OutputBuffer,
+) -> Option<Input<'a>> {
+    let max = info.bd.block_max_size().bytes();
+    if max != CONTENT || !info.flg.block_independence() || info.flg.block_checksum() {
+        return None;
+    }
+    let pairs = Pairs::available()?;
+    let mut next = || match BlockHeader::parse(input.take_array().ok()?, max, strictness).ok()? {
+        BlockHeader::Compressed { size } if size >= SHORTEST => input.take(size).ok(),
+        _ => None,
+    };
+    let blocks = [next()?, next()?];
+    let room = out.spare_exact(2 * max).ok()?;
+    let (first, second) = room.split_first_chunk_mut()?;
+    let [length, second_length] = pairs.decode(blocks, [first, second.first_chunk_mut()?])?;
+    if length < max {
+        room.copy_within(max..max + second_length, length);
+    }
+    out.advance(length + second_length);
+    Some(input)
 }
 
 /// Checks what follows the `EndMark`, and what the header declared.

@@ -21,6 +21,10 @@ mod block;
 mod decode;
 mod encode;
 mod header;
+#[cfg(target_arch = "x86_64")]
+mod interleaved;
+#[cfg(not(target_arch = "x86_64"))]
+mod library_only;
 mod stream_decode;
 mod stream_encode;
 
