@@ -1,6 +1,6 @@
 //! Any bytes as two LZ4 blocks of a frame: accepted or refused as by liblz4, with the same content.
 //!
-//! Input: length of the first block, 2 bytes; the first block; the second block. Each is preceded by a literal of 2 KB, because
+//! Input: length of the first block, 2 bytes; the first block; the second block. Each is preceded by a literal of 5 KB, because
 //! short blocks are always left to liblz4.
 
 #![no_main]
@@ -12,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 
 const MOST: usize = 64 << 10;
 /// A sequence whose match has offset 1 and length 4.
-const LITERAL: usize = 2 << 10;
+const LITERAL: usize = 5 << 10;
 
 fn block(data: &[u8]) -> Vec<u8> {
     let (count, last) = ((LITERAL - 15) / 255, (LITERAL - 15) % 255);

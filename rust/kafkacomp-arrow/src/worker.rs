@@ -1,5 +1,7 @@
 //! Builds Arrow batches from a chunk, on every worker thread.
 
+mod in_order;
+mod left_out;
 mod singles;
 mod views;
 
@@ -21,6 +23,7 @@ use crate::record_filter::RecordFilter;
 use crate::report::{ScanError, ScanReport, SkippedRange};
 use crate::rows::{BatchError, Rows, Seen, Sink, flush_builder, lock};
 use crate::view_buffers::{Origin, SharedBytes};
+use in_order::InOrder;
 
 /// The size of the Arrow batches of a single worker. A batch that fits into the cache is built, and read by the consumer, faster
 /// than one with `batch_bytes`; that saves a fifth of the time of uncompressed segments. With several workers, a chunk becomes
@@ -162,13 +165,13 @@ impl Worker {
         let mut chunk_offsets = ChunkOffsets::new((chunk, data), offsets, size, report);
         let takes_singles = self.takes_singles(&filter, &chunk.context);
         let from = usize::try_from(position.saturating_sub(chunk.position)).unwrap_or(usize::MAX);
-        let mut batches = Batches::new(data.get(from..).unwrap_or(&[]), position);
-        while let Some(next) = batches.next() {
+        let mut in_order = InOrder::new(Batches::new(data.get(from..).unwrap_or(&[]), position));
+        while let Some(next) = in_order.batches.next() {
             let batch = next.map_err(|error| failed(&chunk.context, error))?;
             if !chunk_offsets.takes(&batch) {
                 continue;
             }
-            match self.batch(&batch, &chunk.context, &filter, &mut chunk_offsets, sink) {
+            match self.batch(&batch, &mut in_order, &chunk.context, &filter, &mut chunk_offsets, sink) {
                 Err(BatchError::Content(error)) => {
                     self.skip(
                         batch.position(),
@@ -202,10 +205,10 @@ impl Worker {
             }
             chunk_offsets.passed(&batch);
             if takes_singles && SingleRecords::may_follow(&batch) {
-                self.take_singles(&mut batches, data, &chunk.context, &mut chunk_offsets, sink)?;
+                self.take_singles(&mut in_order.batches, data, &chunk.context, &mut chunk_offsets, sink)?;
             }
             if self.collects && pauses(sink) {
-                *progress = Some(Progress { position: batches.position(), offsets: chunk_offsets.pause() });
+                *progress = Some(Progress { position: in_order.batches.position(), offsets: chunk_offsets.pause() });
                 return Ok(Decoded::Paused);
             }
         }
@@ -304,20 +307,10 @@ impl Worker {
         Ok(())
     }
 
-    /// Whether the header alone shows that no record of the batch is between the bounds.
-    fn can_skip_batch(&self, batch: &RecordBatch<'_>, context: &Context) -> bool {
-        batch.last_offset() < context.start_offset
-            || batch.base_offset().is_some_and(|base| base > context.last_offset)
-            || self.options.start_timestamp.is_some_and(|start| batch.magic() > 0 && batch.max_timestamp() < start)
-            || context.transactions.as_ref().is_some_and(|filter| {
-                filter.is_aborted(batch)
-                    || filter.last_stable_offset().is_some_and(|stable| batch.last_offset() >= stable)
-            })
-    }
-
-    fn batch(
+    fn batch<'c>(
         &mut self,
-        batch: &RecordBatch<'_>,
+        batch: &RecordBatch<'c>,
+        in_order: &mut InOrder<'c>,
         context: &Context,
         filter: &RecordFilter,
         chunk_offsets: &mut ChunkOffsets<'_>,
@@ -356,9 +349,9 @@ impl Worker {
         }
         let Some(mut records) = self.reader.plain_records(batch) else {
             return if self.has_views() {
-                self.batch_of_views(batch, context, filter, chunk_offsets, sink)
+                self.batch_of_views(batch, in_order, context, filter, chunk_offsets, sink)
             } else {
-                self.other_batch(batch, context, filter, chunk_offsets, sink)
+                self.other_batch(batch, in_order, context, filter, chunk_offsets, sink)
             };
         };
         let size = (records.remaining().max(0) as usize, records.payload().len());
@@ -378,15 +371,16 @@ impl Worker {
     }
 
     /// Appends the rows of a batch that is compressed, or of magic 0 or 1.
-    fn other_batch(
+    fn other_batch<'c>(
         &mut self,
-        batch: &RecordBatch<'_>,
+        batch: &RecordBatch<'c>,
+        in_order: &mut InOrder<'c>,
         context: &Context,
         filter: &RecordFilter,
         chunk_offsets: &mut ChunkOffsets<'_>,
         sink: Sink<'_>,
     ) -> Result<Taken, BatchError> {
-        let records = self.reader.records(batch).map_err(BatchError::record)?;
+        let records = in_order.records(&mut self.reader, batch).map_err(BatchError::record)?;
         let (count, payload) = records.content();
         if self.collects && fills_too_many(&self.options, &self.builder, (count, payload.len())) {
             return Ok(self.leave(batch));
@@ -435,39 +429,6 @@ impl Worker {
     #[inline]
     fn has_enough(&self) -> bool {
         self.builder.bytes() >= self.enough || self.builder.pinned() >= self.options.batch_bytes
-    }
-
-    /// Counts the records of a batch that consumers do not see, and returns whether it has others, or all are requested.
-    #[cold]
-    fn count_invisible(
-        &mut self,
-        batch: &RecordBatch<'_>,
-        filter: &RecordFilter,
-        visible: (i64, i64),
-    ) -> Result<bool, BatchError> {
-        let (mut below, mut above, mut seen) = (0, 0, false);
-        if let (Some(first), Some(count)) = (batch.base_offset(), batch.records_count())
-            && filter.asks_for_all()
-            && (batch.last_offset() < visible.0 || first > visible.1)
-        {
-            // A broker does not send this batch, so a negative count is no consumer's error.
-            let count = u64::from(count.max(0).unsigned_abs());
-            (below, above) = if first > visible.1 { (0, count) } else { (count, 0) };
-        } else {
-            for record in self.reader.records(batch).map_err(BatchError::record)? {
-                let record = record.map_err(BatchError::record)?;
-                if record.offset >= visible.0 && record.offset <= visible.1 {
-                    seen = true;
-                } else if filter.is_asked_for(&record) {
-                    *(if record.offset < visible.0 { &mut below } else { &mut above }) += 1;
-                }
-            }
-        }
-        self.reader.drop_payload();
-        let mut report = lock(&self.report);
-        report.records_below_log_start += below;
-        report.records_above_high_watermark += above;
-        Ok(seen || !self.options.visible_only)
     }
 }
 

@@ -73,7 +73,7 @@ type Batch = (usize, usize, i64, bool);
 fn batches() -> impl Strategy<Value = Vec<Batch>> {
     let count = prop_oneof![20 => 1..4_usize, 30 => 20..80_usize, 1 => 200..400_usize];
     let gap = prop_oneof![3 => Just(0_i64), 1 => 1..50_i64];
-    prop::collection::vec((count, 50..400_usize, gap, prop::bool::weighted(0.2)), 50..150)
+    prop::collection::vec((count, 50..400_usize, gap, prop::bool::weighted(0.5)), 50..150)
 }
 
 fn log(batches: &[Batch]) -> Vec<u8> {
@@ -86,7 +86,9 @@ fn log(batches: &[Batch]) -> Vec<u8> {
             RecordBatchBuilder::new(BatchSettings { base_offset: offset, compression, ..BatchSettings::default() })
                 .unwrap();
         for _ in 0..count {
-            let value = vec![offset as u8; size];
+            // Half noise, so that compressed batches are large enough to be decompressed two at a time.
+            let noise = |n: usize| ((offset as u64 ^ (n as u64) << 32).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8;
+            let value: Vec<u8> = (0..size).map(|n| if n % 16 < 8 { noise(n) } else { offset as u8 }).collect();
             builder.append(offset, 0, Some(&value[..20]), Some(&value), Headers::EMPTY).unwrap();
             offset += 1;
         }

@@ -37,18 +37,20 @@ pub struct OutputBuffer {
     /// Where the current content begins: after the retained ones.
     start: usize,
     filled: usize,
+    /// The bytes after the content that are already the next one.
+    ahead: usize,
     limit: usize,
 }
 
 impl OutputBuffer {
     /// An empty buffer that takes at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { storage: Vec::new(), start: 0, filled: 0, limit }
+        Self { limit, ..Self::default() }
     }
 
     /// An empty buffer for at most `limit` bytes that reuses the memory of `storage`; its content is dropped.
     pub fn with_storage(storage: Vec<u8>, limit: usize) -> Self {
-        Self { storage, start: 0, filled: 0, limit }
+        Self { storage, limit, ..Self::default() }
     }
 
     /// Sets the limit of the whole content; the content stays.
@@ -59,8 +61,7 @@ impl OutputBuffer {
     /// Drops all contents, sets the limit for the next use, and frees memory above [`MAX_POOLED_BUFFER`].
     #[inline]
     pub fn reset(&mut self, limit: usize) {
-        self.start = 0;
-        self.filled = 0;
+        (self.start, self.filled, self.ahead) = (0, 0, 0);
         self.limit = limit;
         if self.storage.len() > MAX_POOLED_BUFFER {
             self.storage = Vec::new();
@@ -70,7 +71,7 @@ impl OutputBuffer {
     /// Retains the content and begins an empty one of at most `limit` bytes after it.
     #[inline]
     pub fn retain(&mut self, limit: usize) {
-        self.start = self.filled;
+        (self.start, self.ahead) = (self.filled, 0);
         self.limit = limit;
     }
 
@@ -87,7 +88,7 @@ impl OutputBuffer {
     /// Takes the storage with all contents, which begins with the first retained one and may be longer than all of them;
     /// `next` takes its place.
     pub fn replace_storage(&mut self, next: Vec<u8>) -> Vec<u8> {
-        (self.start, self.filled) = (0, 0);
+        (self.start, self.filled, self.ahead) = (0, 0, 0);
         std::mem::replace(&mut self.storage, next)
     }
 
@@ -154,6 +155,7 @@ impl OutputBuffer {
     /// Makes the storage at least `needed` bytes long, `needed` being within the limit. New storage comes
     /// zeroed from the allocator, so that pages that are never written cost nothing.
     fn grow(&mut self, needed: usize) -> Result<(), OutOfMemory> {
+        self.ahead = 0;
         if needed <= self.storage.len() {
             return Ok(());
         }
@@ -202,6 +204,24 @@ impl OutputBuffer {
         self.filled = self.filled.saturating_add(written).min(self.storage.len());
     }
 
+    /// Keeps `length` bytes after the content, which the last [`spare`](Self::spare) contains, as the next content, unless something
+    /// else is written before [`begin_ahead`](Self::begin_ahead).
+    pub fn keep_ahead(&mut self, length: usize) {
+        self.ahead = length.min(self.storage.len() - self.filled);
+    }
+
+    /// Retains the content and begins the next one, which was [kept](Self::keep_ahead), with a limit of `limit` bytes; `false` if there
+    /// is none.
+    pub fn begin_ahead(&mut self, limit: usize) -> bool {
+        let ahead = std::mem::take(&mut self.ahead);
+        if ahead == 0 || ahead > limit {
+            return false;
+        }
+        (self.start, self.filled) = (self.filled, self.filled + ahead);
+        self.limit = limit;
+        true
+    }
+
     /// Appends a copy of `data`.
     ///
     /// # Errors
@@ -214,6 +234,7 @@ impl OutputBuffer {
 
     /// Drops all but the last `len` bytes.
     pub fn keep_tail(&mut self, len: usize) {
+        self.ahead = 0;
         let dropped = self.len().saturating_sub(len);
         if dropped > 0 {
             self.storage.copy_within(self.start + dropped..self.filled, self.start);
@@ -223,6 +244,7 @@ impl OutputBuffer {
 
     /// Drops all but the first `len` bytes.
     pub fn truncate(&mut self, len: usize) {
+        self.ahead = 0;
         self.filled = self.filled.min(self.start.saturating_add(len));
     }
 

@@ -13,6 +13,8 @@ use proptest::prelude::*;
 /// A frame header with independent blocks of at most 64 KiB, as Kafka's producer writes it.
 const HEADER: [u8; 7] = [0x04, 0x22, 0x4D, 0x18, 0x60, 0x40, 0x82];
 const MOST: usize = 64 << 10;
+/// Blocks of fewer bytes are left to liblz4.
+const SHORTEST: usize = 4 << 10;
 
 /// The length of a literal, the offset of a match, and its length.
 type Sequence = (usize, usize, usize);
@@ -102,7 +104,7 @@ fn sequence() -> impl Strategy<Value = Sequence> {
 }
 
 fn block() -> impl Strategy<Value = Vec<u8>> {
-    (prop::collection::vec(sequence(), 300..2000), 5..40_usize).prop_map(|(sequences, last)| {
+    (prop::collection::vec(sequence(), 400..2000), 5..40_usize).prop_map(|(sequences, last)| {
         let mut block = Block::default();
         for sequence in sequences {
             block.put(sequence, true);
@@ -120,7 +122,7 @@ proptest! {
     }
 
     #[test]
-    fn any_sequences(block in block(), sequences in prop::collection::vec(sequence(), 300..600), wrong in 0..600_usize, last in 0..40_usize, first in any::<bool>()) {
+    fn any_sequences(block in block(), sequences in prop::collection::vec(sequence(), 400..700), wrong in 0..600_usize, last in 0..40_usize, first in any::<bool>()) {
         let mut other = Block::default();
         for (at, sequence) in sequences.into_iter().enumerate() {
             other.put(sequence, at != wrong);
@@ -148,8 +150,8 @@ fn full_blocks() {
             for content in MOST - 3..MOST + 3 {
                 let mut block = Block::default();
                 block.put((1, 1, 1000), true);
-                while block.content + 3 + length + last <= content {
-                    block.put((3, 500, length), false);
+                while block.content + 12 + length + last <= content {
+                    block.put((12, 500, length), false);
                 }
                 // What is missing is a literal before the last one, which is not the last sequence.
                 let missing = content - block.content - last;
@@ -157,6 +159,7 @@ fn full_blocks() {
                     block.put((missing - 4, 500, 4), false);
                 }
                 let block = block.last(last);
+                assert!(block.len() >= SHORTEST);
                 compare(&[block.clone(), block]);
             }
         }
@@ -169,12 +172,14 @@ fn matches_that_overlap() {
     for offset in 1..=140 {
         let mut blocks = [Block::default(), Block::default()];
         for block in &mut blocks {
-            block.put((1000, 1, 4), true);
+            block.put((2000, 1, 4), true);
             for length in 4..300 {
                 block.put((length % 17, offset - 1, length), true);
             }
         }
-        assert_eq!(compare(&blocks.map(|block| block.last(12))), 2, "{offset}");
+        let blocks = blocks.map(|block| block.last(12));
+        assert!(blocks.iter().all(|block| block.len() >= SHORTEST));
+        assert_eq!(compare(&blocks), 2, "{offset}");
     }
 }
 
@@ -183,15 +188,15 @@ fn matches_that_overlap() {
 fn matches_from_before_the_block() {
     let first = || {
         let mut block = Block::default();
-        block.put((1, 1, 60_000), true);
-        block.put((1200, 1, 10), true);
+        block.put((1, 1, 50_000), true);
+        block.put((SHORTEST, 1, 10), true);
         block
     };
     for literal in [0, 1, 14, 15, 1000] {
         for excess in [0, 1, 1000] {
             let mut second = Block::default();
             second.put((literal, literal + excess, 20), false);
-            second.put((1200, 50, 20), false);
+            second.put((SHORTEST, 50, 20), false);
             // liblz4 accepts an offset of 0.
             let accepted = 1 + usize::from(excess == 0);
             assert_eq!(compare(&[first().last(20), second.last(20)]), accepted, "{literal} {excess}");
@@ -203,7 +208,7 @@ fn matches_from_before_the_block() {
 #[test]
 fn a_limit_within_the_blocks() {
     let mut block = Block::default();
-    block.put((2000, 1500, 30_000), true);
+    block.put((SHORTEST, 1500, 30_000), true);
     let content = block.content + 20;
     let block = block.last(20);
     let mut frame = HEADER.to_vec();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use kafkacomp_core::memory::OutOfMemory;
 use kafkacomp_core::record::{RecordBatch, RecordReader};
 
+use super::in_order::InOrder;
 use super::{Taken, Worker, fills_too_many};
 use crate::chunk_offsets::ChunkOffsets;
 use crate::columns::{ColumnBuilder, ColumnError};
@@ -20,9 +21,10 @@ const STORAGE_BYTES: usize = 1 << 20;
 
 impl Worker {
     /// Appends the rows of a batch as views.
-    pub(super) fn batch_of_views(
+    pub(super) fn batch_of_views<'c>(
         &mut self,
-        batch: &RecordBatch<'_>,
+        batch: &RecordBatch<'c>,
+        in_order: &mut InOrder<'c>,
         context: &Context,
         filter: &RecordFilter,
         chunk_offsets: &mut ChunkOffsets<'_>,
@@ -35,10 +37,10 @@ impl Worker {
             self.make_storage().map_err(|error| BatchError::Scan(ColumnError::from(error).into()))?;
         }
         let taken = if is_compressed {
-            self.compressed_batch_of_views(batch, context, filter, chunk_offsets, sink)
+            self.compressed_batch_of_views(batch, in_order, context, filter, chunk_offsets, sink)
         } else {
             self.builder.begin_chunk_values();
-            self.other_batch(batch, context, filter, chunk_offsets, sink)
+            self.other_batch(batch, in_order, context, filter, chunk_offsets, sink)
         };
         self.builder.end_values();
         if self.builder.rows() == rows {
@@ -53,16 +55,17 @@ impl Worker {
 
     /// Appends the rows of a compressed batch as views. If its rows may fill an Arrow batch before they end, the decompressed bytes
     /// get their reference count before the first row, otherwise when the buffer is complete.
-    pub(super) fn compressed_batch_of_views(
+    pub(super) fn compressed_batch_of_views<'c>(
         &mut self,
-        batch: &RecordBatch<'_>,
+        batch: &RecordBatch<'c>,
+        in_order: &mut InOrder<'c>,
         context: &Context,
         filter: &RecordFilter,
         chunk_offsets: &mut ChunkOffsets<'_>,
         sink: Sink<'_>,
     ) -> Result<Taken, BatchError> {
         let offset = self.reader.retained().saturating_add(self.reader.payload().len());
-        let records = self.reader.records(batch).map_err(BatchError::record)?;
+        let records = in_order.records(&mut self.reader, batch).map_err(BatchError::record)?;
         let (count, payload) = records.content();
         if self.collects && fills_too_many(&self.options, &self.builder, (count, payload.len())) {
             return Ok(self.leave(batch));

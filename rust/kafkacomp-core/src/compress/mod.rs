@@ -29,8 +29,8 @@ pub mod zstd;
 pub use compression::{Compression, LevelOutOfRange};
 pub use decode_options::DecodeOptions;
 pub use fault::{CodecError, CodecFault, CodecFaultKind};
-pub(crate) use one_shot::is_faster_in_pairs;
-pub use one_shot::{compress, compress_both, decompress, open};
+pub(crate) use one_shot::{ROOM_FOR_BOTH, is_faster_in_pairs, may_pair};
+pub use one_shot::{compress, compress_both, decompress, decompress_both, open};
 
 /// How closely compressed data must follow the specification of their codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

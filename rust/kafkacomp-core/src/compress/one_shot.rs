@@ -97,6 +97,26 @@ pub fn decompress(
     }
 }
 
+/// Whether [`decompress_both`] may take less time for payloads one of which has this length.
+pub(crate) fn may_pair(compression_type: CompressionType, length: usize) -> bool {
+    compression_type == CompressionType::Lz4 && lz4::may_pair(length)
+}
+
+/// The room after the content that [`decompress_both`] needs.
+pub(crate) const ROOM_FOR_BOTH: usize = lz4::ROOM_FOR_BOTH;
+
+/// Decompresses two payloads at once, if that takes less time than one after the other: appends the content of the first one to `out`,
+/// and [keeps](OutputBuffer::keep_ahead) that of the second one after it. Otherwise, and if one of them is invalid, returns `false` and
+/// leaves the content of `out` as it is.
+pub fn decompress_both(
+    compression_type: CompressionType,
+    options: DecodeOptions,
+    payloads: [&[u8]; 2],
+    out: &mut OutputBuffer,
+) -> bool {
+    compression_type == CompressionType::Lz4 && lz4::decode_both(payloads, options, out).is_some()
+}
+
 /// Checks what Kafka's stream checks when it is opened, before anything is read from it: the first header, and all of a
 /// raw snappy block, whose content goes to `out`. Opening a zstd stream reads nothing.
 ///

@@ -238,6 +238,21 @@ impl RecordReader {
         }
     }
 
+    /// Begins the payload that [`decompress_both`](Self::decompress_both) has decompressed for the next batch; `false` if it is lost.
+    pub(super) fn begin_ahead(&mut self) -> bool {
+        self.buffer.begin_ahead(self.max_output_size)
+    }
+
+    /// Decompresses the records of a batch and of the next one, both LZ4 and of this `magic`; `false` if that is not faster, or one is
+    /// invalid.
+    pub(super) fn decompress_both(&mut self, magic: i8, compressed: [&[u8]; 2]) -> bool {
+        self.begin();
+        // What is retained is not moved to larger storage for this.
+        let has_room = !self.retains || self.buffer.room() >= compress::ROOM_FOR_BOTH;
+        let options = decode_options(magic, self.strictness);
+        has_room && compress::decompress_both(CompressionType::Lz4, options, compressed, &mut self.buffer)
+    }
+
     /// [`records`](Self::records) of a compressed batch.
     fn compressed_records<'r>(
         &'r mut self,

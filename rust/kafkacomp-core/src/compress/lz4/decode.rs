@@ -13,6 +13,8 @@ use super::{after_frame, skips_skippable};
 use crate::buffer::OutputBuffer;
 use crate::checksum::xxh32;
 
+/// The room that [`decode_both`] needs.
+pub(in super::super) const ROOM_FOR_BOTH: usize = 2 * CONTENT;
 /// The longest distance of a match in a linked block.
 pub(super) const HISTORY: usize = 64 << 10;
 /// The most bytes of content for one byte of a block: a length byte of 255 means 255 bytes.
@@ -172,32 +174,74 @@ pub(super) fn block(
     Err(input.error_at(position, if full { CodecFault::OutputLimit { limit } } else { CodecFault::CorruptBlock }))
 }
 
-/// Decodes the next two blocks at once, where that is faster, and returns the input after them. `None` leaves them to [`block`], also if
-/// one of them is invalid.
+/// Whether blocks of a frame can be decoded at once.
+fn has_pairs(info: &FrameInfo) -> bool {
+    info.bd.block_max_size().bytes() == CONTENT && info.flg.block_independence() && !info.flg.block_checksum()
+}
+
+/// The next block, if it can be decoded together with another one.
+fn compressed_block<'a>(input: &mut Input<'a>, strictness: Strictness) -> Option<&'a [u8]> {
+    match BlockHeader::parse(input.take_array().ok()?, CONTENT, strictness).ok()? {
+        BlockHeader::Compressed { size } if size >= SHORTEST => input.take(size).ok(),
+        _ => None,
+    }
+}
+
+/// Writes the contents of both blocks one after the other, and returns their lengths.
+fn two_blocks(blocks: [&[u8]; 2], out: &mut OutputBuffer) -> Option<[usize; 2]> {
+    let pairs = Pairs::available()?;
+    let room = out.spare_exact(ROOM_FOR_BOTH).ok()?;
+    let (first, second) = room.split_first_chunk_mut()?;
+    let [length, second_length] = pairs.decode(blocks, [first, second.first_chunk_mut()?])?;
+    if length < CONTENT {
+        room.copy_within(CONTENT..CONTENT + second_length, length);
+    }
+    Some([length, second_length])
+}
+
+/// Decodes the next two blocks of a frame at once, where that is faster, and returns the input after them. `None` leaves them to
+/// [`block`], also if one of them is invalid.
 fn block_pair<'a>(
     mut input: Input<'a>,
     info: &FrameInfo,
     strictness: Strictness,
     out: &mut OutputBuffer,
 ) -> Option<Input<'a>> {
-    let max = info.bd.block_max_size().bytes();
-    if max != CONTENT || !info.flg.block_independence() || info.flg.block_checksum() {
+    if !has_pairs(info) {
         return None;
     }
-    let pairs = Pairs::available()?;
-    let mut next = || match BlockHeader::parse(input.take_array().ok()?, max, strictness).ok()? {
-        BlockHeader::Compressed { size } if size >= SHORTEST => input.take(size).ok(),
-        _ => None,
-    };
-    let blocks = [next()?, next()?];
-    let room = out.spare_exact(2 * max).ok()?;
-    let (first, second) = room.split_first_chunk_mut()?;
-    let [length, second_length] = pairs.decode(blocks, [first, second.first_chunk_mut()?])?;
-    if length < max {
-        room.copy_within(max..max + second_length, length);
-    }
-    out.advance(length + second_length);
+    let blocks = [compressed_block(&mut input, strictness)?, compressed_block(&mut input, strictness)?];
+    let [first, second] = two_blocks(blocks, out)?;
+    out.advance(first + second);
     Some(input)
+}
+
+/// Whether [`decode_both`] may be faster for a frame of this length.
+pub(in super::super) fn may_pair(length: usize) -> bool {
+    (SHORTEST..=CONTENT).contains(&length) && Pairs::available().is_some()
+}
+
+/// Decodes two frames of one block each at once, where that is faster: appends the content of the first one to `out`, and keeps that
+/// of the second one after it. `None` leaves them to [`decode`], also if one of them is invalid.
+pub(in super::super) fn decode_both(frames: [&[u8]; 2], options: DecodeOptions, out: &mut OutputBuffer) -> Option<()> {
+    let [first, second] = frames.map(|frame| only_block(frame, options));
+    let [first, second] = two_blocks([first?, second?], out)?;
+    out.advance(first);
+    out.keep_ahead(second);
+    Some(())
+}
+
+/// The block of a frame that has no other one, if it can be decoded together with another one.
+fn only_block(frame: &[u8], options: DecodeOptions) -> Option<&[u8]> {
+    let mut input = Input::new(CompressionType::Lz4, frame);
+    let info = read_header(&mut input).ok()?;
+    let info = accept(&input, info, options).ok()?;
+    if !has_pairs(&info) || info.flg.content_checksum() || info.content_size.is_some() {
+        return None;
+    }
+    let block = compressed_block(&mut input, options.strictness)?;
+    let end = BlockHeader::parse(input.take_array().ok()?, CONTENT, options.strictness).ok()?;
+    (end == BlockHeader::EndMark && input.rest().is_empty()).then_some(block)
 }
 
 /// Checks what follows the `EndMark`, and what the header declared.

@@ -20,7 +20,7 @@ use archmage::{SimdToken, X64V3Token, arcane};
 pub(super) const CONTENT: usize = 64 << 10;
 
 /// The length of the shortest block that is worth it.
-pub(super) const SHORTEST: usize = 1 << 10;
+pub(super) const SHORTEST: usize = 4 << 10;
 
 /// The room for the content of a block.
 pub(super) type Room = [u8; CONTENT];

@@ -1,7 +1,7 @@
 //! In place of `interleaved` where there are no vectors of x86-64: all blocks are left to liblz4.
 
 pub(super) const CONTENT: usize = 64 << 10;
-pub(super) const SHORTEST: usize = 1 << 10;
+pub(super) const SHORTEST: usize = 4 << 10;
 
 pub(super) enum Pairs {}
 

@@ -1,0 +1,28 @@
+//! The batches of a chunk in their order.
+
+use kafkacomp_core::record::{Ahead, Batches, RecordBatch, RecordReader, Records, Result};
+
+/// The batches that follow, and the next one if it is already decompressed.
+#[derive(Debug)]
+pub(super) struct InOrder<'c> {
+    pub(super) batches: Batches<'c>,
+    ahead: Ahead<'c>,
+}
+
+impl<'c> InOrder<'c> {
+    pub(super) fn new(batches: Batches<'c>) -> Self {
+        Self { batches, ahead: Ahead::default() }
+    }
+
+    /// The records of a batch, which may be decompressed together with the next one.
+    ///
+    /// # Errors
+    /// As [`RecordReader::records`].
+    pub(super) fn records<'r>(&mut self, reader: &'r mut RecordReader, batch: &RecordBatch<'c>) -> Result<Records<'r>>
+    where
+        'c: 'r,
+    {
+        let Self { batches, ahead } = self;
+        reader.records_in_order(batch, ahead, || batches.clone().next()?.ok())
+    }
+}
