@@ -8,7 +8,7 @@ one Arrow batch while the next ones are made: if it takes as long as `limit`, me
 copies the values and is held against `limit + copy`. A share of 1 would mean that framing, records, columns and the
 transfer between threads take no time. Two threads are one scan; two processes are two scans of one thread each that
 begin together, each over the same data: what the machine has for two that share nothing. They scan the segment once in
-memory, and once as a file in the system's cache.
+memory, and once as a file in the system's cache. Each scan has a process of its own.
 
 Each segment is read several times in a row, so that it has about 250 MB of records. Ratios are medians of the ratios of
 each round.

@@ -1,8 +1,8 @@
 //! Scans of segments compared with their lower bounds, alternately on the same bytes. `limit` verifies the checksum of each
 //! batch and decompresses it with the codec's library into the same memory; `limit_copy` also copies the decompressed bytes;
 //! `limit_kept` decompresses into as much memory as a scan whose consumer has some batches. `views` and `binary` are scans of
-//! all default columns,
-//! `processes` two processes that scan with one thread each at the same time.
+//! all default columns with one or two threads, `processes` two processes that scan with one thread each at the same time. Each
+//! scan has a process of its own, whose heap no other side has used.
 //! Prints a line of JSON for each segment: ns a record, by the median of all rounds and by the fastest pass, and the medians of
 //! the ratios of all rounds. On a machine with other load, only the fastest passes are meaningful.
 //!
@@ -251,7 +251,8 @@ fn pass<'d>(side: &str, data: &'d Arc<Vec<u8>>, file: &Source, records: usize) -
 
 /// Makes a pass of the side for each line of the standard input, and writes its seconds.
 fn pass_when_asked(side: &str, repeat: &str, path: &str) {
-    let (data, file) = (load(repeat, path), Source::File(path.into(), repeat.parse().unwrap()));
+    let file = Source::File(path.into(), repeat.parse().unwrap());
+    let data = if side.contains(FILE) { Arc::default() } else { load(repeat, path) };
     let records = scan(&file, BinaryType::Binary, 1);
     let mut pass = pass(side, &data, &file, records);
     pass();
@@ -276,16 +277,18 @@ fn compare(rounds: usize, repeat: &str, path: &str) -> String {
     let (data, file) = (load(repeat, path), Source::File(path.into(), repeat.parse().unwrap()));
     let records = scan(&file, BinaryType::Binary, 1);
     let side = |name: &str, pass| Side { name: name.to_owned(), pass, rounds: Vec::new(), fastest: f64::MAX };
-    let alone = |name: &str| side(name, pass(name, &data, &file, records));
-    let mut sides: Vec<Side<'_>> = LIMITS.iter().map(|(name, _)| alone(name)).collect();
+    let limit = |name: &str| side(name, pass(name, &data, &file, records));
+    let mut sides: Vec<Side<'_>> = LIMITS.iter().map(|(name, _)| limit(name)).collect();
     for kind in KINDS {
-        sides.extend([alone(&format!("{kind}_1")), alone(&format!("{kind}_2"))]);
-        let mut scanners = [(); 2].map(|()| Scanner::start(&format!("{kind}_1"), repeat, path));
-        let pass = move || {
-            scanners.iter_mut().for_each(Scanner::begin);
-            scanners.iter_mut().for_each(Scanner::wait);
-        };
-        sides.push(side(&format!("{kind}_processes"), Box::new(pass)));
+        let (one, two) = (format!("{kind}_1"), format!("{kind}_2"));
+        for (name, scans) in [(&one, &[&one][..]), (&two, &[&two]), (&format!("{kind}_processes"), &[&one, &one])] {
+            let mut scanners: Vec<_> = scans.iter().map(|scan| Scanner::start(scan, repeat, path)).collect();
+            let pass = move || {
+                scanners.iter_mut().for_each(Scanner::begin);
+                scanners.iter_mut().for_each(Scanner::wait);
+            };
+            sides.push(side(name, Box::new(pass)));
+        }
     }
     for _ in 0..rounds {
         for side in &mut sides {
