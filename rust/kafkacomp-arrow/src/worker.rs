@@ -1,6 +1,6 @@
 //! Builds Arrow batches from a chunk, on every worker thread.
 
-mod in_order;
+mod following;
 mod left_out;
 mod singles;
 mod views;
@@ -23,7 +23,7 @@ use crate::record_filter::RecordFilter;
 use crate::report::{ScanError, ScanReport, SkippedRange};
 use crate::rows::{BatchError, Rows, Seen, Sink, flush_builder, lock};
 use crate::view_buffers::{Origin, SharedBytes};
-use in_order::InOrder;
+use following::Following;
 
 /// The size of the Arrow batches of a single worker. A batch that fits into the cache is built, and read by the consumer, faster
 /// than one with `batch_bytes`; that saves a fifth of the time of uncompressed segments. With several workers, a chunk becomes
@@ -165,13 +165,13 @@ impl Worker {
         let mut chunk_offsets = ChunkOffsets::new((chunk, data), offsets, size, report);
         let takes_singles = self.takes_singles(&filter, &chunk.context);
         let from = usize::try_from(position.saturating_sub(chunk.position)).unwrap_or(usize::MAX);
-        let mut in_order = InOrder::new(Batches::new(data.get(from..).unwrap_or(&[]), position));
-        while let Some(next) = in_order.batches.next() {
+        let mut following = Following::new(Batches::new(data.get(from..).unwrap_or(&[]), position));
+        while let Some(next) = following.batches.next() {
             let batch = next.map_err(|error| failed(&chunk.context, error))?;
             if !chunk_offsets.takes(&batch) {
                 continue;
             }
-            match self.batch(&batch, &mut in_order, &chunk.context, &filter, &mut chunk_offsets, sink) {
+            match self.batch(&batch, &mut following, &chunk.context, &filter, &mut chunk_offsets, sink) {
                 Err(BatchError::Content(error)) => {
                     self.skip(
                         batch.position(),
@@ -205,10 +205,10 @@ impl Worker {
             }
             chunk_offsets.passed(&batch);
             if takes_singles && SingleRecords::may_follow(&batch) {
-                self.take_singles(&mut in_order.batches, data, &chunk.context, &mut chunk_offsets, sink)?;
+                self.take_singles(&mut following.batches, data, &chunk.context, &mut chunk_offsets, sink)?;
             }
             if self.collects && pauses(sink) {
-                *progress = Some(Progress { position: in_order.batches.position(), offsets: chunk_offsets.pause() });
+                *progress = Some(Progress { position: following.batches.position(), offsets: chunk_offsets.pause() });
                 return Ok(Decoded::Paused);
             }
         }
@@ -310,7 +310,7 @@ impl Worker {
     fn batch<'c>(
         &mut self,
         batch: &RecordBatch<'c>,
-        in_order: &mut InOrder<'c>,
+        following: &mut Following<'c>,
         context: &Context,
         filter: &RecordFilter,
         chunk_offsets: &mut ChunkOffsets<'_>,
@@ -349,9 +349,9 @@ impl Worker {
         }
         let Some(mut records) = self.reader.plain_records(batch) else {
             return if self.has_views() {
-                self.batch_of_views(batch, in_order, context, filter, chunk_offsets, sink)
+                self.batch_of_views(batch, following, context, filter, chunk_offsets, sink)
             } else {
-                self.other_batch(batch, in_order, context, filter, chunk_offsets, sink)
+                self.other_batch(batch, following, context, filter, chunk_offsets, sink)
             };
         };
         let size = (records.remaining().max(0) as usize, records.payload().len());
@@ -374,13 +374,13 @@ impl Worker {
     fn other_batch<'c>(
         &mut self,
         batch: &RecordBatch<'c>,
-        in_order: &mut InOrder<'c>,
+        following: &mut Following<'c>,
         context: &Context,
         filter: &RecordFilter,
         chunk_offsets: &mut ChunkOffsets<'_>,
         sink: Sink<'_>,
     ) -> Result<Taken, BatchError> {
-        let records = in_order.records(&mut self.reader, batch).map_err(BatchError::record)?;
+        let records = following.records(&mut self.reader, batch).map_err(BatchError::record)?;
         let (count, payload) = records.content();
         if self.collects && fills_too_many(&self.options, &self.builder, (count, payload.len())) {
             return Ok(self.leave(batch));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kafkacomp_core::memory::OutOfMemory;
 use kafkacomp_core::record::{RecordBatch, RecordReader};
 
-use super::in_order::InOrder;
+use super::following::Following;
 use super::{Taken, Worker, fills_too_many};
 use crate::chunk_offsets::ChunkOffsets;
 use crate::columns::{ColumnBuilder, ColumnError};
@@ -24,7 +24,7 @@ impl Worker {
     pub(super) fn batch_of_views<'c>(
         &mut self,
         batch: &RecordBatch<'c>,
-        in_order: &mut InOrder<'c>,
+        following: &mut Following<'c>,
         context: &Context,
         filter: &RecordFilter,
         chunk_offsets: &mut ChunkOffsets<'_>,
@@ -37,10 +37,10 @@ impl Worker {
             self.make_storage().map_err(|error| BatchError::Scan(ColumnError::from(error).into()))?;
         }
         let taken = if is_compressed {
-            self.compressed_batch_of_views(batch, in_order, context, filter, chunk_offsets, sink)
+            self.compressed_batch_of_views(batch, following, context, filter, chunk_offsets, sink)
         } else {
             self.builder.begin_chunk_values();
-            self.other_batch(batch, in_order, context, filter, chunk_offsets, sink)
+            self.other_batch(batch, following, context, filter, chunk_offsets, sink)
         };
         self.builder.end_values();
         if self.builder.rows() == rows {
@@ -58,14 +58,14 @@ impl Worker {
     pub(super) fn compressed_batch_of_views<'c>(
         &mut self,
         batch: &RecordBatch<'c>,
-        in_order: &mut InOrder<'c>,
+        following: &mut Following<'c>,
         context: &Context,
         filter: &RecordFilter,
         chunk_offsets: &mut ChunkOffsets<'_>,
         sink: Sink<'_>,
     ) -> Result<Taken, BatchError> {
         let offset = self.reader.retained().saturating_add(self.reader.payload().len());
-        let records = in_order.records(&mut self.reader, batch).map_err(BatchError::record)?;
+        let records = following.records(&mut self.reader, batch).map_err(BatchError::record)?;
         let (count, payload) = records.content();
         if self.collects && fills_too_many(&self.options, &self.builder, (count, payload.len())) {
             return Ok(self.leave(batch));

@@ -2,6 +2,7 @@
 //! ([`RecordReader`]), accepting what Kafka's own classes accept; and back to bytes ([`RecordBatchBuilder`], [`PairedBuilder`]).
 //! The formats of Kafka 0.7, which has other messages with magic 0 and 1, are in [`message_set`](crate::message_set).
 
+mod ahead;
 pub mod attributes;
 pub mod batch;
 pub mod batches;
@@ -16,7 +17,7 @@ pub mod convert;
 mod decode_fault;
 pub mod error;
 mod fault;
-mod in_order;
+
 pub mod java_string;
 pub mod layout;
 pub mod lz4_checksum;
@@ -34,6 +35,7 @@ pub mod v0_v1;
 pub mod v2;
 mod v2_progress;
 
+pub use ahead::Ahead;
 pub use attributes::TimestampType;
 pub use batch::{BatchHead, RecordBatch};
 pub use batches::{Batches, Tail};
@@ -46,7 +48,7 @@ pub use control_fault::ControlFault;
 pub use convert::{ConvertOptions, Converter, convert};
 pub use error::{Error, Result};
 pub use fault::RecordFault;
-pub use in_order::Ahead;
+
 pub use merge::Merger;
 pub use message::Message;
 pub use mutable_batch::MutableRecordBatch;

@@ -11,8 +11,8 @@
 //! whatever their lengths are; what is too much is overwritten by the next one.
 //!
 //! Rare are literals of 15 bytes or more, matches of more than 128, and matches that overlap what they write. The last sequences of
-//! a block are left to liblz4, with the content before them as its dictionary: so what may end a block is decided by it alone. What
-//! it would refuse in the sequences before them is refused here, and the caller then decodes both blocks by liblz4.
+//! a block are left to liblz4, with the content before them as its dictionary: so what may end a block is decided by it alone. A match
+//! from before the block, or with an offset of 0, is refused here: the caller then decodes both blocks by liblz4.
 
 use archmage::{SimdToken, X64V3Token, arcane};
 

@@ -1,4 +1,4 @@
-//! Reading batches in their order, two at a time where that is faster.
+//! Decompressing a batch together with the next one, for callers that read them in their order.
 
 use super::batch::{Format, RecordBatch};
 use super::error::Result;
@@ -15,8 +15,8 @@ pub struct Ahead<'a> {
 
 impl RecordReader {
     /// The [`records`](Self::records) of `batch` for a caller that reads batches in their order: two LZ4 batches of at most 64 KiB are
-    /// decompressed at once, in less time than one after the other. `next` returns the batch after `batch`. `ahead` is what the last
-    /// call has left there.
+    /// decompressed at once, in less time than one after the other. `next` returns the batch after `batch`. `ahead` is what the last call of
+    /// this reader has left there.
     ///
     /// # Errors
     /// As [`records`](Self::records).

@@ -1,15 +1,15 @@
-//! The batches of a chunk in their order.
+//! The batches of a chunk that are not read yet.
 
 use kafkacomp_core::record::{Ahead, Batches, RecordBatch, RecordReader, Records, Result};
 
-/// The batches that follow, and the next one if it is already decompressed.
+/// The batches that follow; the next one may already be decompressed.
 #[derive(Debug)]
-pub(super) struct InOrder<'c> {
+pub(super) struct Following<'c> {
     pub(super) batches: Batches<'c>,
     ahead: Ahead<'c>,
 }
 
-impl<'c> InOrder<'c> {
+impl<'c> Following<'c> {
     pub(super) fn new(batches: Batches<'c>) -> Self {
         Self { batches, ahead: Ahead::default() }
     }
