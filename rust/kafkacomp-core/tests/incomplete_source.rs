@@ -6,6 +6,7 @@
 mod common;
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use common::message_set::entry;
 use kafkacomp_core::log::{ChunkBuffer, ChunkEnd, ChunkReader, EntryChunkReader, ReadAt, ReadError};
@@ -58,6 +59,43 @@ fn read(mut next: impl FnMut(&mut ChunkBuffer) -> Result<(usize, ChunkEnd), Read
     }
 }
 
+/// A file with a byte that cannot be read at the first attempt.
+struct ReadableLater {
+    data: Vec<u8>,
+    unreadable: usize,
+    has_failed: AtomicBool,
+}
+
+impl ReadAt for ReadableLater {
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+        let begin = position as usize;
+        let mut rest = self.data.get(begin..).unwrap_or_default();
+        if begin <= self.unreadable && !self.has_failed.load(Relaxed) {
+            rest = &rest[..self.unreadable - begin];
+            if rest.is_empty() {
+                self.has_failed.store(true, Relaxed);
+                return Err(io::Error::from_raw_os_error(EIO));
+            }
+        }
+        let size = rest.len().min(buffer.len());
+        buffer[..size].copy_from_slice(&rest[..size]);
+        Ok(size)
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.data.len() as u64)
+    }
+}
+
+/// The length of the parts that end at this position or before it.
+fn complete(parts: &[Vec<u8>], position: usize) -> usize {
+    let ends = parts.iter().scan(0, |end, part| {
+        *end += part.len();
+        Some(*end)
+    });
+    ends.take_while(|&end| end <= position).last().unwrap_or(0)
+}
+
 /// Verifies the checksum.
 fn check(batch: &RecordBatch<'_>) -> record::Result<()> {
     batch.ensure_valid()
@@ -79,11 +117,7 @@ proptest! {
             let cut = at.index(data.len());
             let end = data.len() as u64 + more;
             data.truncate(cut);
-            let ends = parts.iter().scan(0, |end, part| {
-                *end += part.len();
-                Some(*end)
-            });
-            let complete = ends.take_while(|&end| end <= cut).last().unwrap_or(0);
+            let complete = complete(&parts, cut);
             let source = File { data, is_unreadable };
             let mut batches = ChunkReader::new(0, end, true);
             let mut entries = EntryChunkReader::new(0, end, true);
@@ -102,6 +136,51 @@ proptest! {
                 }
                 ReadError::Io(error) if is_unreadable => prop_assert_eq!(error.raw_os_error(), Some(EIO)),
                 error => unreachable!("{error:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_lost_if_the_storage_recovers(
+        lengths in prop::collection::vec(prop_oneof![9 => 0..20_000_usize, 1 => 0..300_000_usize], 1..20),
+        at in any::<Index>(),
+        target in 1..500_000_usize,
+    ) {
+        for is_batch in [true, false] {
+            let part = |&length: &usize| if is_batch { batch(length) } else { entry(&vec![7; length], 0) };
+            let parts: Vec<_> = lengths.iter().map(part).collect();
+            let data = parts.concat();
+            let end = data.len() as u64;
+            let unreadable = at.index(data.len());
+            let source = ReadableLater { data, unreadable, has_failed: AtomicBool::new(false) };
+            let mut batches = ChunkReader::new(0, end, true);
+            let mut entries = EntryChunkReader::new(0, end, true);
+            let (mut buffer, mut found) = (ChunkBuffer::default(), Vec::new());
+            let error = loop {
+                let next = if is_batch {
+                    batches.read(&source, &mut buffer, target, check)
+                } else {
+                    entries.read(&source, &mut buffer, target, |_| true)
+                };
+                match next {
+                    Ok((used, chunk_end)) => {
+                        found.extend(&buffer[..used]);
+                        if !matches!(chunk_end, ChunkEnd::More) {
+                            break None;
+                        }
+                    }
+                    Err(error) => break Some(error),
+                }
+            };
+            // The error ends the log only where no complete batch was read before it in the same chunk.
+            match error {
+                None => prop_assert!(found == source.data),
+                Some(ReadError::Io(error)) => {
+                    prop_assert_eq!(error.raw_os_error(), Some(EIO));
+                    prop_assert_eq!(found.len(), complete(&parts, unreadable));
+                    prop_assert!(source.data.starts_with(&found));
+                }
+                Some(error) => unreachable!("{error:?}"),
             }
         }
     }
