@@ -74,6 +74,13 @@ def test_missing_path_among_good_ones(tmp_path: Path) -> None:
         kc.scan([RESTARTS, tmp_path / "nowhere"])
 
 
+def test_missing_segment_is_named_as_python_does(tmp_path: Path) -> None:
+    """The text of an error of the system, without the code that Python writes before it."""
+    with pytest.raises(FileNotFoundError) as raised:
+        kc.log.verify_segment(tmp_path / LOG)
+    assert str(raised.value) == f"[Errno 2] No such file or directory: '{tmp_path / LOG}'"
+
+
 @pytest.mark.parametrize("content", [[], ["leader-epoch-checkpoint"], ["meta.properties", ".lock"]])
 def test_folder_without_segments(tmp_path: Path, content: list[str]) -> None:
     for name in content:

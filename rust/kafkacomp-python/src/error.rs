@@ -261,8 +261,10 @@ fn io_to_py(py: Python<'_>, error: std::io::Error, path: &str) -> PyErr {
     match error.raw_os_error() {
         _ if error.kind() == std::io::ErrorKind::OutOfMemory => PyMemoryError::new_err(format!("{path}: {error}")),
         Some(code) => {
-            let name = std::io::Error::from_raw_os_error(code).to_string();
-            PyOSError::new_err((code, name, path.to_owned()))
+            // Python writes the code before the text.
+            let text = std::io::Error::from_raw_os_error(code).to_string();
+            let text = text.trim_end_matches(&format!(" (os error {code})")).to_owned();
+            PyOSError::new_err((code, text, path.to_owned()))
         }
         None => match error.downcast::<Carried>() {
             Ok(carried) => carried.error(py).unwrap_or_else(|| PyOSError::new_err(carried.to_string())),

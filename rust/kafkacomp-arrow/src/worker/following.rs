@@ -18,6 +18,7 @@ impl<'c> Following<'c> {
     ///
     /// # Errors
     /// As [`RecordReader::records`].
+    #[inline]
     pub(super) fn records<'r>(&mut self, reader: &'r mut RecordReader, batch: &RecordBatch<'c>) -> Result<Records<'r>>
     where
         'c: 'r,

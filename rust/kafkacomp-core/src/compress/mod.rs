@@ -29,7 +29,7 @@ pub mod zstd;
 pub use compression::{Compression, LevelOutOfRange};
 pub use decode_options::DecodeOptions;
 pub use fault::{CodecError, CodecFault, CodecFaultKind};
-pub(crate) use one_shot::{ROOM_FOR_BOTH, is_faster_in_pairs, may_pair};
+pub(crate) use one_shot::{ROOM_FOR_BOTH, SHORTEST_OF_BOTH, is_faster_in_pairs, may_pair};
 pub use one_shot::{compress, compress_both, decompress, decompress_both, open};
 
 /// How closely compressed data must follow the specification of their codec.

@@ -102,6 +102,9 @@ pub(crate) fn may_pair(compression_type: CompressionType, length: usize) -> bool
     compression_type == CompressionType::Lz4 && lz4::may_pair(length)
 }
 
+/// The length of the shortest payload that [`may_pair`].
+pub(crate) const SHORTEST_OF_BOTH: usize = lz4::SHORTEST_OF_BOTH;
+
 /// The room after the content that [`decompress_both`] needs.
 pub(crate) const ROOM_FOR_BOTH: usize = lz4::ROOM_FOR_BOTH;
 

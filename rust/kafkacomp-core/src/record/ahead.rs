@@ -20,7 +20,23 @@ impl RecordReader {
     ///
     /// # Errors
     /// As [`records`](Self::records).
+    #[inline]
     pub fn records_in_order<'r, 'a: 'r>(
+        &'r mut self,
+        batch: &RecordBatch<'a>,
+        ahead: &mut Ahead<'a>,
+        next: impl FnOnce() -> Option<RecordBatch<'a>>,
+    ) -> Result<Records<'r>> {
+        // A batch of one record is not worth it, and each instruction counts for it.
+        if batch.size_in_bytes() < compress::SHORTEST_OF_BOTH {
+            self.records(batch)
+        } else {
+            self.with_next(batch, ahead, next)
+        }
+    }
+
+    #[inline(never)]
+    fn with_next<'r, 'a: 'r>(
         &'r mut self,
         batch: &RecordBatch<'a>,
         ahead: &mut Ahead<'a>,

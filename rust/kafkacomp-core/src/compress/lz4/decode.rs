@@ -15,6 +15,8 @@ use crate::checksum::xxh32;
 
 /// The room that [`decode_both`] needs.
 pub(in super::super) const ROOM_FOR_BOTH: usize = 2 * CONTENT;
+/// The length of the shortest frame that [`decode_both`] may be faster for.
+pub(in super::super) const SHORTEST_OF_BOTH: usize = SHORTEST;
 /// The longest distance of a match in a linked block.
 pub(super) const HISTORY: usize = 64 << 10;
 /// The most bytes of content for one byte of a block: a length byte of 255 means 255 bytes.
@@ -78,8 +80,8 @@ fn frame(input: &mut Input<'_>, options: DecodeOptions, out: &mut OutputBuffer) 
     let info = accept(input, info, options)?;
     let start = out.len();
     loop {
-        if let Some(after) = block_pair(*input, &info, options.strictness, out) {
-            *input = after;
+        // A batch of one record is shorter than two such blocks.
+        if input.rest().len() >= 2 * SHORTEST && block_pair(input, &info, options.strictness, out).is_some() {
             continue;
         }
         match block(input, &info, start, options.strictness, out)? {
@@ -199,21 +201,19 @@ fn two_blocks(blocks: [&[u8]; 2], out: &mut OutputBuffer) -> Option<[usize; 2]> 
     Some([length, second_length])
 }
 
-/// Decodes the next two blocks of a frame at once, where that is faster, and returns the input after them. `None` leaves them to
-/// [`block`], also if one of them is invalid.
-fn block_pair<'a>(
-    mut input: Input<'a>,
-    info: &FrameInfo,
-    strictness: Strictness,
-    out: &mut OutputBuffer,
-) -> Option<Input<'a>> {
+/// Decodes the next two blocks of a frame at once, where that is faster. `None` leaves them to [`block`], also if one of them is
+/// invalid.
+#[inline(never)]
+fn block_pair(input: &mut Input<'_>, info: &FrameInfo, strictness: Strictness, out: &mut OutputBuffer) -> Option<()> {
     if !has_pairs(info) {
         return None;
     }
-    let blocks = [compressed_block(&mut input, strictness)?, compressed_block(&mut input, strictness)?];
+    let mut after = *input;
+    let blocks = [compressed_block(&mut after, strictness)?, compressed_block(&mut after, strictness)?];
     let [first, second] = two_blocks(blocks, out)?;
     out.advance(first + second);
-    Some(input)
+    *input = after;
+    Some(())
 }
 
 /// Whether [`decode_both`] may be faster for a frame of this length.

@@ -28,7 +28,7 @@ mod library_only;
 mod stream_decode;
 mod stream_encode;
 
-pub(super) use decode::{ROOM_FOR_BOTH, decode, decode_both, may_pair, open};
+pub(super) use decode::{ROOM_FOR_BOTH, SHORTEST_OF_BOTH, decode, decode_both, may_pair, open};
 pub use encode::{EncodeOptions, compress};
 pub use header::{
     Bd, BlockMaxSize, Flg, FrameInfo, HeaderChecksum, HeaderChecksumCheck, HeaderChecksumFound, frame_info,
