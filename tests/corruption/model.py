@@ -120,17 +120,18 @@ def _undecidable(injected: Injected) -> str | None:
     """Why nobody can tell what was done; the documentation has the same list."""
     if _removed_before_last(injected) is not None:
         return "base offset of the last batch, of which the offset index says another one"
-    for piece in (piece for segment in injected.segments for piece in segment.pieces):
-        if piece.batch is None or piece.state not in {"offset", "epoch"}:
+    pieces = [piece for segment in injected.segments for piece in segment.pieces if piece.batch]
+    for number, piece in enumerate(pieces):
+        if piece.batch is None or piece.state != "offset":
             continue
         before, after = _around(piece.batch, injected)
-        if piece.state == "offset":
-            first, last = _span(piece)
-            is_above = first > (before.last if before else -1)
-            if after is None and is_above:
-                return "base offset of the last batch"
-            if injected.log.is_compacted and is_above and after and last < after.first:
-                return "base offset in a compacted log"
+        first, last = _span(piece)
+        is_above = first > (before.last if before else -1)
+        later = [other for other in pieces[number + 1 :] if other.batch and other.batch.number > piece.batch.number]
+        if is_above and all(other.state == "broken" for other in later):
+            return "base offset of the last batch"
+        if injected.log.is_compacted and is_above and after and last < after.first:
+            return "base offset in a compacted log"
     return None
 
 
@@ -140,7 +141,7 @@ def _removed_before_last(injected: Injected) -> int | None:
     The last one stands where the offset index has the one that was removed, and their base offsets differ in one bit.
     """
     batches = injected.log.batches
-    if len(batches) < 2 or injected.kind != "batch removed":
+    if len(batches) < 2 or "batch removed" not in injected.kind.split(" and "):
         return None
     gone, last = batches[-2:]
     numbers = {piece.batch.number for segment in injected.segments for piece in segment.pieces if piece.batch}

@@ -282,9 +282,10 @@ fn begins_elsewhere(
         return Ok(None);
     }
     let is_certain = match second {
+        // One of the two is altered, and perhaps it is the first one.
+        Some((next, next_last, _)) if next <= last || next_last < next => return Ok(None),
         _ if bounds.is_within(first) => true,
         Some((next, _, _)) if last.checked_add(1) == Some(next) => true,
-        Some((next, next_last, _)) if next <= last || next_last < next => return Ok(None),
         // In a compacted log, the next batch contradicts the name as well, or the first one may be altered.
         Some((next, next_last, _)) if next_last < base || next >= end => true,
         _ if bounds.before.last.and_then(|last| last.checked_add(1)) == Some(first) => true,

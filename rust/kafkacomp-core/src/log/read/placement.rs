@@ -100,7 +100,8 @@ impl Neighbours {
     pub(in crate::log) fn is_between_swapped(&self, batch: Span) -> bool {
         let (Some(before), Some(next)) = (self.before, self.next) else { return false };
         // In a compacted log, the first of the three need not begin with the expected offset.
-        self.adjacent && before.least() > batch.last && next.least() >= self.expected && next.last < batch.least()
+        let descends = before.least() > batch.last && next.least() >= self.expected && next.last < batch.least();
+        self.adjacent && descends && self.end_offset.is_none_or(|end| batch.last < end)
     }
 
     /// Whether the next batch continues the log and has offsets of `batch` or lower ones.

@@ -175,8 +175,9 @@ impl<V: Visitor> Walk<'_, V> {
             let judgement = Judgement { place: Place::InOrder, span, epoch: None, missing: None };
             return self.accept(batch, content, judgement);
         }
+        let is_adjacent = self.after.is_empty();
         self.judge_closely(batch, content, next)?;
-        self.previous = Some(span).filter(|_| self.after.is_empty());
+        self.previous = Some(span).filter(|_| is_adjacent);
         Ok(())
     }
 
