@@ -127,12 +127,38 @@ def _undecidable(injected: Injected) -> str | None:
         before, after = _around(piece.batch, injected)
         first, last = _span(piece)
         is_above = first > (before.last if before else -1)
-        later = [other for other in pieces[number + 1 :] if other.batch and other.batch.number > piece.batch.number]
-        if is_above and all(other.state == "broken" for other in later):
+        later = [each.batch for each in pieces[number + 1 :] if each.batch and each.state in {"intact", "epoch"}]
+        if is_above and all(each.number < piece.batch.number for each in later):
             return "base offset of the last batch"
         if injected.log.is_compacted and is_above and after and last < after.first:
             return "base offset in a compacted log"
+        if " and " in injected.kind and _is_hidden(number, pieces, len(injected.log.batches)):
+            return "two faults beside each other"
     return None
+
+
+def _is_hidden(place: int, pieces: list[Piece], count: int) -> bool:
+    """Whether an altered batch fits its neighbours because of another fault beside it.
+
+    It fits between intact batches where others are corrupt or missing, or it would if its neighbour were the altered
+    one.
+    """
+    piece = pieces[place]
+    assert piece.batch is not None
+    first, last = _span(piece)
+    earlier = [each.batch for each in pieces[:place] if each.batch and each.state in {"intact", "epoch"}]
+    later = [each.batch for each in pieces[place + 1 :] if each.batch and each.state in {"intact", "epoch"}]
+    number = piece.batch.number
+    before, after = {each.number for each in earlier}, {each.number for each in later}
+    is_beside = any(
+        each not in (before if each < number else after)
+        for each in range(max(number - 2, 0), min(number + 3, count))
+        if each != number
+    )
+    return is_beside and any(
+        all(each.last < first for each in one[-1:]) and all(each.first > last for each in other[:1])
+        for one, other in ((earlier, later), (earlier[:-1], later), (earlier, later[1:]))
+    )
 
 
 def _removed_before_last(injected: Injected) -> int | None:

@@ -13,7 +13,7 @@ use kafkacomp_core::record::{RecordBatch, RecordReader};
 
 use crate::context::Context;
 use crate::copies::OtherBatches;
-use crate::first_offset::implied_first;
+use crate::first_offset::wrapper_span;
 use crate::leader_epochs::LeaderEpochs;
 use crate::options::{OnError, ScanOptions};
 use crate::report::{ScanError, SkippedRange};
@@ -217,7 +217,9 @@ impl Continuity {
         if span.first.is_none() && !self.started {
             // Only the first record shows whether offsets are missing before the segment, or whether its name or the offset of
             // this batch is wrong.
-            span.first = implied_first(batch, &mut RecordReader::new(self.max_output_size));
+            if let Some((first, last)) = wrapper_span(batch, &mut RecordReader::new(self.max_output_size)) {
+                (span.first, span.last) = (Some(first), last);
+            }
         }
         let (position, length) = (batch.position(), batch.size_in_bytes() as u64);
         let (epoch, is_implied) = (batch.partition_leader_epoch(), batch.base_offset().is_none());
