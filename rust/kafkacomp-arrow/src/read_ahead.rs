@@ -25,6 +25,9 @@ use crate::pool::BufferPool;
 const ROOM: usize = 64 << 10;
 const MOST_ROOM: usize = 1 << 20;
 
+/// Smaller reads are those of headers. Where batches are small, many headers are read at once, without those that are known already.
+const LEAST_BYTES: usize = ROOM / 2;
+
 /// The size from which on nothing is read ahead: batches as large as that are rare, and each thread would need the memory.
 const MOST_BYTES: usize = 4 << 20;
 
@@ -93,6 +96,8 @@ struct State {
     blocks: VecDeque<Block>,
     /// The position of the next block.
     next: u64,
+    /// Where the bytes end that the planner has read itself; those of batches after a gap are kept until their chunk is read.
+    read_by_planner: u64,
     /// Where reading ahead ends.
     end: u64,
     /// The size of a block; 0 before the first chunk.
@@ -185,7 +190,8 @@ impl ReadAhead {
         state.end = plan.end;
         state.is_compressed = plan.is_compressed;
         state.drop_until(plan.read_to);
-        if state.block_at(plan.read_to).is_none() && plan.read_to != state.next {
+        let is_elsewhere = plan.read_to >= state.read_by_planner && plan.read_to != state.next;
+        if is_elsewhere && state.block_at(plan.read_to).is_none() {
             state.drop_until(u64::MAX);
             state.next = plan.read_to;
         }
@@ -288,11 +294,14 @@ impl ReadAt for ReadAhead {
             buffer[..size].copy_from_slice(&rest[..size]);
             return Ok(size);
         }
-        if buffer.len() >= ROOM {
-            // The planner reads what no thread has read yet; the next block comes after it.
+        if buffer.len() >= LEAST_BYTES {
+            // The planner reads what no thread has read yet; the next block comes after it. Headers that are read at once begin with
+            // one, and not where the bytes before them end.
             let mut state = lock(&self.state);
-            if position == state.next {
-                state.next = position.saturating_add(buffer.len() as u64);
+            let end = position.saturating_add(buffer.len() as u64);
+            if position <= state.next.saturating_add(LEAST_BYTES as u64) && end > state.next {
+                state.next = end;
+                state.read_by_planner = end;
             }
         }
         self.source.read_at(buffer, position)
