@@ -2,8 +2,8 @@
 //!
 //! Each step looks at four positions of an input. It hashes the four bytes at each of them, takes the latest position with that hash
 //! from a table, where it stores its own, and compares 32 bytes. It takes the longest match; one that starts n positions later must
-//! be n bytes longer, because these bytes become literals. Then it writes the literal before the match, and a copy. Its branches are
-//! rare: no match, a match of 32 bytes or more, one of more than 64, and a literal of more than 32.
+//! be 2n bytes longer, because n bytes become a literal, and the match before it is lost. Then it writes the literal before the match,
+//! and a copy. Its branches are rare: no match, a match of 32 bytes or more, one of more than 64, and a literal of more than 32.
 //!
 //! Branches between the positions would be mispredicted so often that they take half of the time of snappy's own encoder. Without
 //! them, a step waits for the one before it: hash, table, comparison and length depend on each other. So the steps of two inputs
@@ -223,17 +223,17 @@ fn step(
     for (position, source) in sources.iter_mut().enumerate() {
         *source = look_up(buffers.table, (word >> (8 * position)) as u32, state.position.wrapping_add(position))?;
     }
-    // A match counts eight times its length, and seven for each position that it is before the last one. The lowest bits tell that
-    // number of positions: they are its negation. Two or three equal bytes may win over a match of five or less at a later position,
-    // which is then lost; that is rare.
+    // A match counts eight times its length, and 15 for each position that it is before the last one. The lowest bits tell that
+    // number of positions: they are its negation. Two or three equal bytes may win over a match of eight or less at a later
+    // position, which is then lost; that is rare.
     let mut best = 0;
     for (position, source) in sources.iter().enumerate() {
         let length = equal(chunk_at(window, position)?, chunk_at(input, *source)?);
         let before_last = (POSITIONS - 1 - position) as u32;
-        best = best.max((length << 3).wrapping_add(7 * before_last));
+        best = best.max((length << 3).wrapping_add(15 * before_last));
     }
     let before_last = best.wrapping_neg() & 3;
-    let length = (best.wrapping_add(before_last) >> 3).wrapping_sub(before_last) as usize;
+    let length = (best.wrapping_add(before_last) >> 3).wrapping_sub(2 * before_last) as usize;
     let start = state.position;
     if length < SHORTEST {
         let run = start.wrapping_sub(state.encoded);
