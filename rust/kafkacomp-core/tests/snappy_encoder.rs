@@ -147,8 +147,9 @@ fn a_thread_whose_encoder_is_new() {
 }
 
 #[test]
-fn contents_are_as_small_as_by_the_library() {
-    for (content, percent) in [(records(1 << 20, 1), 100), (words(1 << 20, 1), 101)] {
+fn contents_are_about_as_small_as_by_the_library() {
+    // The table has half as many positions as the library's.
+    for (content, percent) in [(records(1 << 20, 1), 100), (words(1 << 20, 1), 104)] {
         for size in [8 << 10, 16 << 10, BLOCK, 1 << 20] {
             let (mut ours, mut library) = (0, 0);
             for content in content.chunks(size) {
