@@ -179,7 +179,8 @@ def _removed_before_last(injected: Injected) -> int | None:
 def _has_other_timestamp(gone: Batch, last: Batch, injected: Injected) -> bool:
     """Whether the time index has an entry for a batch that is not the timestamp of the one in its place."""
     for segment in injected.segments:
-        for timestamp, offset in struct.iter_unpack(">qi", segment.indexes.get("timeindex", b"")):
+        index = segment.indexes.get("timeindex", b"")
+        for timestamp, offset in struct.iter_unpack(">qi", index[: len(index) // 12 * 12]):
             if gone.first <= segment.base + offset <= gone.last:
                 return last.magic == 2 and timestamp != struct.unpack_from(">q", last.data, 35)[0]
     return False
