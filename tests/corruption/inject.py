@@ -252,6 +252,8 @@ def _repeat(*, later: bool) -> Callable[[Injected, random.Random], None]:
 
 def _overwrite(injected: Injected, rng: random.Random) -> None:
     segment, place = _inner(injected.segments, rng)
+    if sum(len(each.pieces) for each in injected.segments) < 2:
+        raise ValueError("no other batch is left")
     other, source = _inner(injected.segments, rng)
     while other is segment and source == place:
         other, source = _inner(injected.segments, rng)
