@@ -130,11 +130,8 @@ def _two_threads(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
     for result in report["results"]:
         for kind in ("views", "binary", "views_file", "binary_file"):
             place = f"{kind.removesuffix('_file')}, {'file' if kind.endswith('_file') else 'memory'}"
-            what, ratios, fastest = (
-                f"{result['codec']}, {result['batch']}, {place}",
-                result["ratios"],
-                result["fastest"],
-            )
+            what = f"{result['codec']}, {result['batch']}, {place}"
+            ratios, fastest = result["ratios"], result["fastest"]
             processes = ratios[f"{kind} processes"]
             # Two processes need the time of one for twice the records.
             share = fastest[f"{kind}_processes"] / 2 / fastest[f"{kind}_2"]

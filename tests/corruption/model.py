@@ -127,14 +127,18 @@ def _undecidable(injected: Injected) -> str | None:
         before, after = _around(piece.batch, injected)
         first, last = _span(piece)
         is_above = first > (before.last if before else -1)
-        later = [each.batch for each in pieces[number + 1 :] if each.batch and each.state in {"intact", "epoch"}]
-        if is_above and all(each.number < piece.batch.number for each in later):
+        if is_above and all(each.number < piece.batch.number for each in _in_place(pieces[number + 1 :])):
             return "base offset of the last batch"
         if injected.log.is_compacted and is_above and after and last < after.first:
             return "base offset in a compacted log"
         if " and " in injected.kind and _is_hidden(number, pieces, len(injected.log.batches)):
             return "two faults beside each other"
     return None
+
+
+def _in_place(pieces: list[Piece]) -> list[Batch]:
+    """The batches whose offsets were not altered."""
+    return [each.batch for each in pieces if each.batch and each.state in {"intact", "epoch"}]
 
 
 def _is_hidden(place: int, pieces: list[Piece], count: int) -> bool:
@@ -146,8 +150,7 @@ def _is_hidden(place: int, pieces: list[Piece], count: int) -> bool:
     piece = pieces[place]
     assert piece.batch is not None
     first, last = _span(piece)
-    earlier = [each.batch for each in pieces[:place] if each.batch and each.state in {"intact", "epoch"}]
-    later = [each.batch for each in pieces[place + 1 :] if each.batch and each.state in {"intact", "epoch"}]
+    earlier, later = _in_place(pieces[:place]), _in_place(pieces[place + 1 :])
     number = piece.batch.number
     before, after = {each.number for each in earlier}, {each.number for each in later}
     is_beside = any(

@@ -6,7 +6,7 @@
 mod common;
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use common::message_set::entry;
 use kafkacomp_core::log::{ChunkBuffer, ChunkEnd, ChunkReader, EntryChunkReader, ReadAt, ReadError};
@@ -19,15 +19,22 @@ const EIO: i32 = 5;
 
 struct File {
     data: Vec<u8>,
-    /// Whether the bytes after these cannot be read; otherwise the file ends there.
-    is_unreadable: bool,
+    /// The position from which on nothing can be read, and how often reading there fails before it can.
+    unreadable: usize,
+    failures: AtomicUsize,
 }
 
 impl ReadAt for File {
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-        let rest = self.data.get(position as usize..).unwrap_or_default();
-        if rest.is_empty() && self.is_unreadable {
-            return Err(io::Error::from_raw_os_error(EIO));
+        let begin = position as usize;
+        let mut rest = self.data.get(begin..).unwrap_or_default();
+        let failures = self.failures.load(Relaxed);
+        if failures > 0 {
+            rest = &rest[..rest.len().min(self.unreadable.saturating_sub(begin))];
+            if rest.is_empty() {
+                self.failures.store(failures - 1, Relaxed);
+                return Err(io::Error::from_raw_os_error(EIO));
+            }
         }
         let size = rest.len().min(buffer.len());
         buffer[..size].copy_from_slice(&rest[..size]);
@@ -47,43 +54,25 @@ fn batch(length: usize) -> Vec<u8> {
     out
 }
 
-/// The bytes that were read, and the error.
-fn read(mut next: impl FnMut(&mut ChunkBuffer) -> Result<(usize, ChunkEnd), ReadError>) -> (Vec<u8>, ReadError) {
+/// The bytes that were read, and the error, if they are not all.
+fn read(source: &File, end: u64, target: usize, is_batch: bool) -> (Vec<u8>, Option<ReadError>) {
+    let (mut batches, mut entries) = (ChunkReader::new(0, end, true), EntryChunkReader::new(0, end, true));
     let (mut buffer, mut all) = (ChunkBuffer::default(), Vec::new());
     loop {
-        match next(&mut buffer) {
-            Ok((used, ChunkEnd::More)) => all.extend(&buffer[..used]),
-            Ok((_, end)) => unreachable!("{end:?} is not the end of the source"),
-            Err(error) => return (all, error),
-        }
-    }
-}
-
-/// A file with a byte that cannot be read at the first attempt.
-struct ReadableLater {
-    data: Vec<u8>,
-    unreadable: usize,
-    has_failed: AtomicBool,
-}
-
-impl ReadAt for ReadableLater {
-    fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
-        let begin = position as usize;
-        let mut rest = self.data.get(begin..).unwrap_or_default();
-        if begin <= self.unreadable && !self.has_failed.load(Relaxed) {
-            rest = &rest[..self.unreadable - begin];
-            if rest.is_empty() {
-                self.has_failed.store(true, Relaxed);
-                return Err(io::Error::from_raw_os_error(EIO));
+        let next = if is_batch {
+            batches.read(source, &mut buffer, target, check)
+        } else {
+            entries.read(source, &mut buffer, target, |_| true)
+        };
+        match next {
+            Ok((used, chunk_end)) => {
+                all.extend(&buffer[..used]);
+                if !matches!(chunk_end, ChunkEnd::More) {
+                    return (all, None);
+                }
             }
+            Err(error) => return (all, Some(error)),
         }
-        let size = rest.len().min(buffer.len());
-        buffer[..size].copy_from_slice(&rest[..size]);
-        Ok(size)
-    }
-
-    fn length(&self) -> io::Result<u64> {
-        Ok(self.data.len() as u64)
     }
 }
 
@@ -118,23 +107,16 @@ proptest! {
             let end = data.len() as u64 + more;
             data.truncate(cut);
             let complete = complete(&parts, cut);
-            let source = File { data, is_unreadable };
-            let mut batches = ChunkReader::new(0, end, true);
-            let mut entries = EntryChunkReader::new(0, end, true);
-            let (found, error) = read(|buffer| {
-                if is_batch {
-                    batches.read(&source, buffer, target, check)
-                } else {
-                    entries.read(&source, buffer, target, |_| true)
-                }
-            });
+            let failures = AtomicUsize::new(if is_unreadable { usize::MAX } else { 0 });
+            let source = File { data, unreadable: cut, failures };
+            let (found, error) = read(&source, end, target, is_batch);
             prop_assert_eq!(found.len(), complete);
             prop_assert!(source.data.starts_with(&found));
             match error {
-                ReadError::Shrunk { length, expected } if !is_unreadable => {
+                Some(ReadError::Shrunk { length, expected }) if !is_unreadable => {
                     prop_assert_eq!((length, expected), (cut as u64, end));
                 }
-                ReadError::Io(error) if is_unreadable => prop_assert_eq!(error.raw_os_error(), Some(EIO)),
+                Some(ReadError::Io(error)) if is_unreadable => prop_assert_eq!(error.raw_os_error(), Some(EIO)),
                 error => unreachable!("{error:?}"),
             }
         }
@@ -152,26 +134,8 @@ proptest! {
             let data = parts.concat();
             let end = data.len() as u64;
             let unreadable = at.index(data.len());
-            let source = ReadableLater { data, unreadable, has_failed: AtomicBool::new(false) };
-            let mut batches = ChunkReader::new(0, end, true);
-            let mut entries = EntryChunkReader::new(0, end, true);
-            let (mut buffer, mut found) = (ChunkBuffer::default(), Vec::new());
-            let error = loop {
-                let next = if is_batch {
-                    batches.read(&source, &mut buffer, target, check)
-                } else {
-                    entries.read(&source, &mut buffer, target, |_| true)
-                };
-                match next {
-                    Ok((used, chunk_end)) => {
-                        found.extend(&buffer[..used]);
-                        if !matches!(chunk_end, ChunkEnd::More) {
-                            break None;
-                        }
-                    }
-                    Err(error) => break Some(error),
-                }
-            };
+            let source = File { data, unreadable, failures: AtomicUsize::new(1) };
+            let (found, error) = read(&source, end, target, is_batch);
             // The error ends the log only where no complete batch was read before it in the same chunk.
             match error {
                 None => prop_assert!(found == source.data),

@@ -35,6 +35,7 @@ impl RecordReader {
         }
     }
 
+    /// [`records_in_order`](Self::records_in_order) of a batch that is long enough to be decompressed together with the next one.
     #[inline(never)]
     fn with_next<'r, 'a: 'r>(
         &'r mut self,
