@@ -120,14 +120,21 @@ def _undecidable(injected: Injected) -> str | None:
     """Why nobody can tell what was done; the documentation has the same list."""
     if _removed_before_last(injected) is not None:
         return "base offset of the last batch, of which the offset index says another one"
-    pieces = [piece for segment in injected.segments for piece in segment.pieces if piece.batch]
-    for number, piece in enumerate(pieces):
+    segments = sorted(injected.segments, key=lambda segment: segment.base)
+    placed = [
+        (segment, place, piece) for segment in segments for place, piece in enumerate(segment.pieces) if piece.batch
+    ]
+    pieces = [piece for _, _, piece in placed]
+    for number, (segment, place, piece) in enumerate(placed):
         if piece.batch is None or piece.state != "offset":
             continue
         before, after = _around(piece.batch, injected)
         first, last = _span(piece)
         is_above = first > (before.last if before else -1)
-        if is_above and all(each.number < piece.batch.number for each in _in_place(pieces[number + 1 :])):
+        # A copy of the segment is beside it, not after it.
+        later = segment.pieces[place + 1 :]
+        later += [each for other in segments if other.base > segment.base for each in other.pieces]
+        if is_above and all(each.number < piece.batch.number for each in _in_place(later)):
             return "base offset of the last batch"
         if injected.log.is_compacted and is_above and after and last < after.first:
             return "base offset in a compacted log"

@@ -2,7 +2,8 @@
 //!
 //! Files of a partition overlap in tiered storage after a change of leader, in copied folders, and after an interrupted
 //! compaction. Records are compared by offset: timestamp, key, value and headers. Batches and compression may differ. An offset
-//! that only one file has is not a disagreement: compaction removed it from the other, or its batch is corrupt there.
+//! that only one file has is not a disagreement: compaction removed it from the other, or its batch is corrupt there. Nor are the
+//! records of a batch whose base offset was altered, as the batches around it show.
 //!
 //! A file may overlap many others. Its batches are kept as hashes, so that its bytes are read once.
 
@@ -62,7 +63,8 @@ pub struct ComparedFiles {
 
 impl ComparedFiles {
     /// Compares the records of `earlier` and `later` from `first_offset` to `last_offset`, inclusive, and returns the least offset
-    /// at which they differ. Corrupt batches, and batches whose offsets decrease, are skipped.
+    /// at which they differ. Corrupt batches, batches whose offsets decrease, and batches whose offsets their
+    /// neighbours contradict are left out.
     ///
     /// # Errors
     /// [`OverlapError`] if a file cannot be read, or a batch cannot be decoded for a reason other than corruption.
@@ -192,7 +194,13 @@ fn first_difference(one: &mut Cursor<'_>, other: &mut Cursor<'_>) -> Result<Opti
             match left.cmp(&right) {
                 Ordering::Less => one.advance(),
                 Ordering::Greater => other.advance(),
-                Ordering::Equal if left_hash != right_hash => return Ok(Some(left)),
+                Ordering::Equal if left_hash != right_hash => {
+                    let is_explained = one.leave_out_altered().map_err(OverlapError::Earlier)?
+                        || other.leave_out_altered().map_err(OverlapError::Later)?;
+                    if !is_explained {
+                        return Ok(Some(left));
+                    }
+                }
                 Ordering::Equal => {
                     one.advance();
                     other.advance();
@@ -242,8 +250,8 @@ mod tests {
     use crate::CompressionType;
     use crate::compress::Compression;
     use crate::log::InMemory;
-    use crate::record::Headers;
     use crate::record::builder::{BatchSettings, RecordBatchBuilder};
+    use crate::record::{Batches, Headers};
 
     const CAP: usize = 1 << 20;
 
@@ -323,6 +331,21 @@ mod tests {
         assert_eq!(compare(&one, &other, 0, 29), None);
         let wrong = log(CompressionType::None, &[10, 20], |offset| format!("{}", offset / 25), &[]);
         assert_eq!(compare(&wrong, &other, 20, 29), Some(20));
+    }
+
+    #[test]
+    fn a_batch_with_an_altered_base_offset_is_left_out() {
+        let value = |offset: i64| format!("value {offset}");
+        let sizes = [10, 10, 10, 10];
+        let one = log(CompressionType::Lz4, &sizes, value, &[]);
+        let wrong = log(CompressionType::None, &sizes, |offset| format!("value {}", offset.min(29)), &[]);
+        let second = Batches::new(&one, 0).nth(1).unwrap().unwrap().position() as usize;
+        for bit in 0..64 {
+            let mut altered = one.clone();
+            altered[second + 7 - bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(compare(&one, &altered, 0, 39), None, "bit {bit}");
+            assert_eq!(compare(&wrong, &altered, 0, 39), Some(30), "bit {bit}");
+        }
     }
 
     /// Counts the bytes that are read.

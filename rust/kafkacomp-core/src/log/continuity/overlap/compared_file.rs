@@ -9,6 +9,7 @@ use crate::error_kind::Category;
 use crate::log::error::{Error, ReadError};
 use crate::log::read::chunk::{ChunkEnd, ChunkReader, chunk_bytes};
 use crate::log::read::chunk_buffer::ChunkBuffer;
+use crate::log::read::placement::Span;
 use crate::log::read::source::{ReadAt, read_part};
 use crate::memory::{self, OutOfMemory};
 use crate::record::batch::MAGIC_OFFSET;
@@ -37,6 +38,7 @@ pub(super) struct ComparedBatch {
     /// The greatest last offset of the batches up to this one.
     reach: i64,
     epoch: i32,
+    crc: u32,
     hash: u64,
 }
 
@@ -54,8 +56,19 @@ impl ComparedBatch {
             last: batch.last_offset(),
             reach: batch.last_offset().max(before.unwrap_or(i64::MIN)),
             epoch: batch.partition_leader_epoch(),
+            crc: batch.crc(),
             hash: hasher.finish(),
         }
+    }
+
+    /// Its offsets as its header states them.
+    pub(super) fn span(&self) -> Span {
+        Span { first: self.first, last: self.last, crc: self.crc }
+    }
+
+    /// Whether `next` begins where it ends.
+    pub(super) fn is_before(&self, next: &Self) -> bool {
+        self.position.checked_add(self.size as u64) == Some(next.position)
     }
 
     /// Whether two batches are equal except for the leader epoch.
