@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import kafkacomp as kc
-from kafkacomp.spark import _export_commit
+from kafkacomp.spark import _export_commit, _job_folder
 from spark.cluster_jobs import TASKS
 from spark.killed import Program
 
@@ -77,7 +77,7 @@ def test_a_driver_that_is_killed_before_its_commit(logs: Path, tmp_path: Path, m
     again.finish()
     assert is_complete(target)
     (staging,) = target.glob(".kafkacomp-0*")
-    monkeypatch.setattr(_export_commit, "ABANDONED", -1.0)
+    monkeypatch.setattr(_job_folder, "ABANDONED", -1.0)
     _export_commit.recover(target)
     assert not staging.exists()
     assert is_complete(target)

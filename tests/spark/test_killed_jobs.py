@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
-from kafkacomp.spark import _commit
+from kafkacomp.spark import _commit, _job_folder
 from spark.cluster_jobs import ROWS
 from spark.killed import Program
 
@@ -73,7 +73,7 @@ def test_a_driver_that_is_killed_before_its_commit(tmp_path: Path, monkeypatch: 
     (staging,) = target.glob("kafkacomp-*")
     _commit.recover(target)
     assert staging.exists(), "the job may be running still"
-    monkeypatch.setattr(_commit, "ABANDONED", -1.0)
+    monkeypatch.setattr(_job_folder, "ABANDONED", -1.0)
     _commit.recover(target)
     assert written(target) == ["old-0"]
     assert values(target) == [1, 2]

@@ -43,12 +43,19 @@ impl Start<'_> {
         }
     }
 
-    /// The position of the first batch that may have a record within the bounds, or of the first bytes that are not a batch.
+    /// The position of the first batch that may have a record within the bounds. Before bytes that are not a batch, that of the
+    /// batch before them: if its size is wrong, the next one begins inside it.
     fn by_headers(&self, from: u64, start_offset: i64, start: i64) -> Result<u64, ScanError> {
         let mut walk = HeaderWalk::new(self.source, from, self.length);
+        let mut before_it = from;
         loop {
             let position = walk.position();
-            let Hop::Batch(header) = self.hop(&mut walk)? else { return Ok(position) };
+            let header = match self.hop(&mut walk)? {
+                Hop::Batch(header) => header,
+                Hop::End => return Ok(position),
+                Hop::Truncated(_) | Hop::Corrupt(_) => return Ok(before_it),
+            };
+            before_it = position;
             let before = self.segment.base_offset.is_some() && header.last_offset < start_offset;
             // -1 is a missing timestamp, which does not bound those of the records.
             let early = (0..start).contains(&header.max_timestamp);

@@ -48,17 +48,19 @@ pub fn end_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64
     let start = Start { segment, source: source.as_ref(), length, begin: 0, warn: &drop };
     let start = start.position(i64::MAX, options)?;
     let mut walk = HeaderWalk::new(source.as_ref(), start, length);
-    let mut end = Some(base_offset);
+    let mut last: Option<BatchHeader> = None;
     loop {
-        match walk.next_batch().map_err(|error| ScanError::chunk(&segment.name, error))? {
-            Hop::Batch(header) => end = Some(header.last_offset.saturating_add(1)),
-            Hop::End | Hop::Truncated => return Ok(end),
-            Hop::Corrupt(_) => {
-                // Preallocated zeros are not corruption.
-                let next = <Resync>::new(walk.position(), length)
-                    .next_intact(source.as_ref(), walk.position())
+        let hop = walk.next_batch().map_err(|error| ScanError::chunk(&segment.name, error))?;
+        let end = last.map_or(base_offset, |header| header.last_offset.saturating_add(1));
+        match hop {
+            Hop::Batch(header) => last = Some(header),
+            Hop::End => return Ok(Some(end)),
+            Hop::Truncated(_) | Hop::Corrupt(_) => {
+                // Preallocated zeros and a batch that is being written are not corruption.
+                let (next, _) = <Resync>::new(walk.position(), length)
+                    .next_intact_of_walk(source.as_ref(), walk.position(), last.as_ref())
                     .map_err(|error| ScanError::chunk(&segment.name, error))?;
-                return Ok(end.filter(|_| next >= length));
+                return Ok((next >= length).then_some(end));
             }
         }
     }
@@ -81,15 +83,20 @@ pub fn reach(segment: &Segment, options: &ScanOptions) -> Result<i64, ScanError>
     let mut walk = HeaderWalk::new(source.as_ref(), start, length);
     let mut reach = base_offset;
     let most = base_offset.saturating_add(MAX_RELATIVE_OFFSET);
+    let mut last: Option<BatchHeader> = None;
     loop {
         match walk.next_batch().map_err(|error| ScanError::chunk(&segment.name, error))? {
-            Hop::Batch(header) if header.last_offset <= most => reach = reach.max(header.last_offset.saturating_add(1)),
-            Hop::Batch(_) => {}
+            Hop::Batch(header) => {
+                if header.last_offset <= most {
+                    reach = reach.max(header.last_offset.saturating_add(1));
+                }
+                last = Some(header);
+            }
             Hop::End => return Ok(reach),
             // A batch is truncated, too, if its length is wrong.
-            Hop::Truncated | Hop::Corrupt(_) => {
-                let next = <Resync>::new(walk.position(), length)
-                    .next_intact(source.as_ref(), walk.position())
+            Hop::Truncated(_) | Hop::Corrupt(_) => {
+                let (next, _) = <Resync>::new(walk.position(), length)
+                    .next_intact_of_walk(source.as_ref(), walk.position(), last.take().as_ref())
                     .map_err(|error| ScanError::chunk(&segment.name, error))?;
                 walk = HeaderWalk::new(source.as_ref(), next, length);
             }
@@ -144,32 +151,37 @@ fn first_in_segment(
     let start = start.position(i64::MIN, &bounds)?;
     let mut walk = HeaderWalk::new(source, start, length);
     let mut search: Resync = Resync::new(start, length);
+    let mut last: Option<BatchHeader> = None;
     let mut reader = RecordReader::new(options.max_output_size);
     let chunk = |error| ScanError::chunk(&segment.name, error);
     loop {
         let position = walk.position();
         let hop = walk.next_batch().map_err(chunk)?;
         let error = match &hop {
-            Hop::End | Hop::Truncated => return Ok(None),
-            Hop::Batch(header) if header.max_timestamp >= timestamp => {
+            Hop::End => return Ok(None),
+            Hop::Batch(header) => {
+                last = Some(*header);
+                if header.max_timestamp < timestamp {
+                    continue;
+                }
                 match first_in_batch(segment, source, header, timestamp, &mut reader) {
-                    Err(error) if matches!(error, ScanError::Record { .. }) => Some(error),
-                    Ok(None) => None,
+                    Ok(None) => continue,
+                    Err(error) if matches!(error, ScanError::Record { .. }) => {
+                        last = None;
+                        error
+                    }
                     found => return found,
                 }
             }
-            Hop::Batch(_) => None,
-            Hop::Corrupt(error) => Some(ScanError::record(&segment.name, error.clone())),
+            Hop::Truncated(error) | Hop::Corrupt(error) => ScanError::record(&segment.name, error.clone()),
         };
-        if let Some(error) = error {
-            let next = search.next_intact(source, position).map_err(chunk)?;
-            // Preallocated zeros are not corruption.
-            let reserved = matches!(hop, Hop::Corrupt(_)) && next >= length;
-            if options.on_error == OnError::Raise && !reserved {
-                return Err(error);
-            }
-            walk.seek(next);
+        let (next, fault) = search.next_intact_of_walk(source, position, last.take().as_ref()).map_err(chunk)?;
+        // The end may be preallocated zeros, or a batch that is being written.
+        let ends = !matches!(hop, Hop::Batch(_)) && next >= length;
+        if options.on_error == OnError::Raise && !ends {
+            return Err(fault.map_or(error, |fault| ScanError::record(&segment.name, fault)));
         }
+        walk.seek(next);
     }
 }
 

@@ -115,7 +115,7 @@ impl Ahead {
             match walk.next_batch()? {
                 Hop::Batch(header) if is_plausible(&header.span, expected) => self.add(&header).map_err(no_memory)?,
                 Hop::End => return Ok(true),
-                Hop::Batch(_) | Hop::Truncated | Hop::Corrupt(_) => {
+                Hop::Batch(_) | Hop::Truncated(_) | Hop::Corrupt(_) => {
                     self.drop_corrupt(source)?;
                     return self.read_intact(source, expected);
                 }

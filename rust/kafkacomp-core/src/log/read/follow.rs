@@ -134,11 +134,16 @@ impl Follower {
                     continue;
                 }
                 Hop::End => FollowEnd::End,
-                Hop::Truncated => FollowEnd::Truncated,
+                Hop::Truncated(_) => FollowEnd::Truncated,
                 Hop::Corrupt(_) if self.is_reserved(source, position, length)? => FollowEnd::End,
                 Hop::Corrupt(error) => {
-                    let next = if skip { search.next_intact(source, position)? } else { length };
+                    let (next, fault) = if skip {
+                        search.next_intact_of_walk(source, position, last.as_ref())?
+                    } else {
+                        (length, None)
+                    };
                     if next < length {
+                        last = last.filter(|_| fault.is_none());
                         walk.seek(next);
                         continue;
                     }

@@ -16,6 +16,7 @@
 
 use std::marker::PhantomData;
 
+use super::batch_headers::BatchHeader;
 use super::candidate::{BatchLayout, Candidate, Layout};
 use super::large_corrupt::{Fault, LargeCorrupt};
 use super::source::{ReadAt, read_part};
@@ -98,6 +99,23 @@ impl<F: Layout> Resync<F> {
             self.large.set_next_intact(position, next);
         }
         Ok(next)
+    }
+
+    /// As [`next_intact`](Self::next_intact), for the `position` at which a walk by headers found no batch. If `before`, the
+    /// batch from which the walk came there, is corrupt, the next intact batch may begin inside it; its error is returned, too.
+    ///
+    /// # Errors
+    /// [`ReadError`] if the bytes cannot be read.
+    pub fn next_intact_of_walk(
+        &mut self,
+        source: &dyn ReadAt,
+        position: u64,
+        before: Option<&BatchHeader>,
+    ) -> Result<(u64, Option<record::Error>), ReadError> {
+        let Some(before) = before else { return Ok((self.next_intact(source, position)?, None)) };
+        let fault = self.verify(source, before.position, before.size)?.err();
+        let corrupt = if fault.is_some() { before.position } else { position };
+        Ok((self.next_intact(source, corrupt)?, fault))
     }
 
     fn search(&mut self, source: &dyn ReadAt, position: u64) -> Result<u64, ReadError> {
