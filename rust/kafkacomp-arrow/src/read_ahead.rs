@@ -112,6 +112,8 @@ struct State {
     is_compressed: bool,
     /// Memory of blocks that were not needed.
     spare: Vec<Vec<u8>>,
+    /// The number of threads that wait for a block without looking for it any more.
+    waiting: usize,
 }
 
 /// A part of the source.
@@ -231,8 +233,12 @@ impl ReadAhead {
             // The planner has gone elsewhere.
             state.keep(buffer);
         }
+        let is_awaited = state.waiting > 0;
         drop(state);
-        self.changed.notify_all();
+        // Waking takes a system call.
+        if is_awaited {
+            self.changed.notify_all();
+        }
         true
     }
 
@@ -272,8 +278,10 @@ impl ReadAhead {
                 state = lock(&self.state);
                 continue;
             }
+            state.waiting += 1;
             let (waited, time) = self.changed.wait_timeout(state, TICK).unwrap_or_else(PoisonError::into_inner);
             state = waited;
+            state.waiting -= 1;
             if time.timed_out() {
                 drop(state);
                 self.source.check_interrupt()?;

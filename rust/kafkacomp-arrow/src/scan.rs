@@ -15,7 +15,7 @@ mod worker_thread;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -84,8 +84,7 @@ impl Closer {
         self.0.cancelled.store(true, Ordering::Release);
         self.0.closed.store(true, Ordering::Release);
         // With the lock, so that no thread is between checking the flags and waiting.
-        let _queue = lock(&self.0.queue);
-        self.0.changed.notify_all();
+        self.0.announce(lock(&self.0.queue));
     }
 
     /// Whether [`close`](Self::close) was called.
@@ -198,8 +197,9 @@ impl Scan {
     fn next_ready(&mut self) -> Option<Item> {
         loop {
             let Some(place) = &mut self.current else {
-                self.current = Some(lock(&self.shared.queue).chunks.pop_front()?);
-                self.shared.changed.notify_all();
+                let mut queue = lock(&self.shared.queue);
+                self.current = Some(queue.chunks.pop_front()?);
+                self.shared.announce(queue);
                 continue;
             };
             if let Some(item) = place.decoded.pop_front() {
@@ -287,7 +287,7 @@ impl Scan {
         }
         let queue = lock(&self.shared.queue);
         if queue.chunks.is_empty() && queue.running > 0 && !self.shared.cancelled.load(Ordering::Acquire) {
-            drop(self.shared.changed.wait_timeout(queue, patience));
+            drop(self.shared.wait_for_change(queue, patience));
         }
         None
     }
@@ -361,13 +361,14 @@ impl Scan {
         let deadline = Instant::now().checked_add(LEAVING);
         let mut queue = lock(&self.shared.queue);
         queue.chunks.clear();
-        self.shared.changed.notify_all();
+        self.shared.announce(queue);
+        let mut queue = lock(&self.shared.queue);
         while queue.running > 0 {
             let left = deadline.map_or(LEAVING, |deadline| deadline.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 break;
             }
-            queue = self.shared.changed.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
+            queue = self.shared.wait_for_change(queue, left);
         }
         let all_left = queue.running == 0;
         drop(queue);

@@ -55,6 +55,10 @@ pub struct BatchCheck<'a> {
     pub waiting: &'a AtomicUsize,
     /// The position of the first batch whose checksum the worker verifies.
     pub verified_to: u64,
+    /// The position from which on the chunk is large enough to end for a thread that waits.
+    pub enough_at: u64,
+    /// Whether the chunk ends for a thread that waits.
+    pub is_enough: bool,
     pub max_output_size: usize,
     /// Why no batch after the last one is read.
     pub finish: Option<Finish>,
@@ -86,6 +90,11 @@ impl BatchCheck<'_> {
             }
         }
         if self.checksums == Checksums::Shared && self.gives_way(batch.size_in_bytes()) {
+            // The headers of batches that are not verified are not in the cache: the thread that waits would wait for them, too.
+            if position >= self.enough_at && self.waiting.load(Ordering::Relaxed) > 0 {
+                self.is_enough = true;
+                return end();
+            }
             (self.checksums, self.verified_to) = (Checksums::Later, position);
         }
         // Corruption is an error, even if the batch would be the last requested one.

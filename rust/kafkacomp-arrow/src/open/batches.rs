@@ -56,12 +56,15 @@ impl Open {
             checksums,
             waiting,
             verified_to: if checksums == Checksums::Later { begin } else { u64::MAX },
+            enough_at: begin.saturating_add(target as u64 / 2),
+            is_enough: false,
             max_output_size,
             finish: None,
             halt: None,
         };
         let (mut length, end) = reader.read(source, buffer, target, |batch| check.take(batch))?;
-        let BatchCheck { mut finish, mut halt, checksums, verified_to, .. } = check;
+        let BatchCheck { mut finish, mut halt, checksums, verified_to, is_enough, .. } = check;
+        let end = if is_enough { ChunkEnd::More } else { end };
         self.verified_to = verified_to;
         if halt.is_none()
             && let Some((position, after)) = self.continuity.as_ref().and_then(Continuity::pending)

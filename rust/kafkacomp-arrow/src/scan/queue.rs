@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 
@@ -30,6 +31,7 @@ pub(super) struct Shared {
     pub(super) waiting: AtomicUsize,
     pub(super) ahead: Arc<AheadOf>,
     pub(super) queue: Mutex<Queue>,
+    /// A change of the queue, or of `closed`.
     pub(super) changed: Condvar,
     /// Whether reading has stopped, because the scan failed, ended or was closed.
     pub(super) closed: Arc<AtomicBool>,
@@ -44,6 +46,8 @@ pub(super) struct Queue {
     /// Chunks that are being planned and will get a place.
     pub(super) planned: usize,
     pub(super) running: usize,
+    /// The number of threads that wait for a change of the queue.
+    waiting: usize,
 }
 
 impl Queue {
@@ -92,6 +96,27 @@ impl Shared {
         let planner_is_free = || self.planner.try_lock().is_ok();
         if self.is_alone() || !self.ahead.read(self.options.threads, planner_is_free, decoder.buffer()) {
             decoder.renew_buffer();
+        }
+    }
+
+    /// Waits until the queue has changed, at most as long as `patience`.
+    pub(super) fn wait_for_change<'q>(
+        &self,
+        mut queue: MutexGuard<'q, Queue>,
+        patience: Duration,
+    ) -> MutexGuard<'q, Queue> {
+        queue.waiting += 1;
+        let mut queue = self.changed.wait_timeout(queue, patience).unwrap_or_else(PoisonError::into_inner).0;
+        queue.waiting -= 1;
+        queue
+    }
+
+    /// Releases the queue, which has changed. A thread is woken only if one waits: it takes a system call, at each chunk.
+    pub(super) fn announce(&self, queue: MutexGuard<'_, Queue>) {
+        let is_awaited = queue.waiting > 0;
+        drop(queue);
+        if is_awaited {
+            self.changed.notify_all();
         }
     }
 

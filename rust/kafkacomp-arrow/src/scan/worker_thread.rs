@@ -1,9 +1,10 @@
 //! A worker thread of a scan.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 
@@ -40,8 +41,7 @@ impl Drop for Leaving<'_> {
             let planner = lock(&self.0.planner).take();
             drop(planner);
         }
-        let _queue = lock(&self.0.queue);
-        self.0.changed.notify_all();
+        self.0.announce(lock(&self.0.queue));
     }
 }
 
@@ -90,7 +90,7 @@ fn claim(shared: &Shared, decoder: &mut Decoder, channel: &mut Option<SyncSender
     if needs_place {
         let mut queue = lock(&shared.queue);
         while !queue.has_room(&shared.options) && !shared.closed.load(Ordering::Acquire) {
-            queue = shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue = shared.wait_for_change(queue, Duration::MAX);
         }
         queue.planned += 1;
     }
@@ -108,7 +108,7 @@ fn claim(shared: &Shared, decoder: &mut Decoder, channel: &mut Option<SyncSender
             queue.chunks.push_back(Place::of(Rest::Worker(receiver)));
             *channel = Some(sender);
         }
-        shared.changed.notify_all();
+        shared.announce(queue);
     }
     if let Some(chunk) = chunk {
         decoder.begin(chunk);

@@ -12,6 +12,9 @@ pub(super) const CAPACITY: usize = 8 << 20;
 /// The least number of bytes of a read.
 const STEP: u64 = 256 << 10;
 
+/// The memory of a chunk that is more than it needs, so that the next one probably fits.
+const SPARE: usize = 128 << 10;
+
 /// The most bytes read between two checks for an interrupt: a corrupt size may claim 2 GiB.
 const AT_ONCE: usize = 64 << 20;
 
@@ -127,7 +130,13 @@ pub(super) fn extend_chunk(
 ) -> io::Result<()> {
     debug_assert!(there <= buffer.len(), "the bytes after those of the chunk are of an earlier one");
     let mut at = there;
-    let read = extend(source, position, wanted, buffer.memory(), &mut at);
+    let (memory, room) = buffer.memory();
+    let needed = room.saturating_add(wanted.min(AT_ONCE));
+    if needed > memory.capacity() {
+        // A vector that grows would double. Views retain the memory, and a pool has no use for very different sizes.
+        memory::reserve_exact(memory, needed.saturating_add(SPARE).saturating_sub(memory.len()))?;
+    }
+    let read = extend(source, position, wanted, (memory, room), &mut at);
     buffer.set_length(at);
     read
 }
