@@ -15,6 +15,9 @@ use crate::options::{ScanOptions, Segment};
 use crate::report::ScanError;
 use crate::whole_batch::{MOST_CHECKED, whole_batch};
 
+/// How far after a gap the headers must show that the batch there is not in the place of others.
+const LOOK_AHEAD: u64 = 16 << 20;
+
 /// Finds the position at which reading a segment begins.
 pub struct Start<'s> {
     /// The segment.
@@ -25,6 +28,8 @@ pub struct Start<'s> {
     pub length: u64,
     /// The position at which reading begins without bounds, at a batch.
     pub begin: u64,
+    /// The base offset of the next segment.
+    pub next_base: Option<i64>,
     /// Called with a warning if an index is ignored.
     pub warn: &'s dyn Fn(String),
 }
@@ -43,24 +48,53 @@ impl Start<'_> {
         }
     }
 
-    /// The position of the first batch that may have a record within the bounds. Before bytes that are not a batch, that of the
-    /// batch before them: if its size is wrong, the next one begins inside it.
+    /// The position of the first batch that may have a record within the bounds, or that of the batch before a gap before it:
+    /// the batches on both sides of a gap show whether they are in the place of others. It is `from` if the headers up to there,
+    /// or those of the next [`LOOK_AHEAD`] bytes after the gap, show that some are: only a scan of all can tell which.
     fn by_headers(&self, from: u64, start_offset: i64, start: i64) -> Result<u64, ScanError> {
+        let is_ordered = self.segment.base_offset.is_some();
         let mut walk = HeaderWalk::new(self.source, from, self.length);
-        let mut before_it = from;
+        let mut before: Option<BatchHeader> = None;
+        let mut found: Option<u64> = None;
+        let (mut before_gap, mut look_ahead_to) = (from, 0);
         loop {
             let position = walk.position();
+            if let Some(found) = found
+                && position >= look_ahead_to
+            {
+                return Ok(found);
+            }
             let header = match self.hop(&mut walk)? {
                 Hop::Batch(header) => header,
-                Hop::End => return Ok(position),
-                Hop::Truncated(_) | Hop::Corrupt(_) => return Ok(before_it),
+                Hop::End if before.zip(self.next_base).is_some_and(|(last, next)| last.last_offset >= next) => {
+                    return Ok(from);
+                }
+                Hop::End => return Ok(found.unwrap_or(position)),
+                Hop::Truncated(_) | Hop::Corrupt(_) => {
+                    return Ok(match before {
+                        // If the batch before is not intact, its size may have led here.
+                        Some(before) if position >= look_ahead_to && self.has_valid_checksum(&before)? => {
+                            found.unwrap_or(before.position)
+                        }
+                        _ => from,
+                    });
+                }
             };
-            before_it = position;
-            let before = self.segment.base_offset.is_some() && header.last_offset < start_offset;
+            if let Some(before) = before.filter(|_| is_ordered) {
+                let is_next = header.span.first == Some(before.last_offset.saturating_add(1));
+                if !header.is_above(&before) {
+                    return Ok(from);
+                } else if found.is_none() && !is_next {
+                    // A gap, or a wrapper whose first offset is not in its header.
+                    (before_gap, look_ahead_to) = (before.position, position.saturating_add(LOOK_AHEAD));
+                }
+            }
+            before = Some(header);
+            let is_before = is_ordered && header.last_offset < start_offset;
             // -1 is a missing timestamp, which does not bound those of the records.
-            let early = (0..start).contains(&header.max_timestamp);
-            if !before && !early {
-                return Ok(position);
+            let is_early = (0..start).contains(&header.max_timestamp);
+            if found.is_none() && !is_before && !is_early {
+                found = Some(if position < look_ahead_to { before_gap } else { position });
             }
         }
     }
@@ -114,7 +148,10 @@ impl Start<'_> {
     }
 
     /// The position of a batch at or before this offset, by the offset index; 0 if no entry is right.
-    fn by_offset(&self, offset: i64) -> Result<u64, ScanError> {
+    ///
+    /// # Errors
+    /// The segment cannot be read.
+    pub fn by_offset(&self, offset: i64) -> Result<u64, ScanError> {
         let Some(base_offset) = self.segment.base_offset.filter(|&base| offset > base) else { return Ok(0) };
         let Some(data) = self.side_file(SideFile::OffsetIndex) else { return Ok(0) };
         let index = match OffsetIndex::parse(&data, base_offset) {
@@ -148,10 +185,14 @@ impl Start<'_> {
         let Hop::Batch(header) = self.hop(&mut HeaderWalk::new(self.source, position, self.length))? else {
             return Ok(false);
         };
+        Ok(leads_to(&header, offset) && self.has_valid_checksum(&header)?)
+    }
+
+    fn has_valid_checksum(&self, header: &BatchHeader) -> Result<bool, ScanError> {
         let mut buffer = Vec::new();
-        let batch = whole_batch(self.source, &header, MOST_CHECKED, &mut buffer)
+        let batch = whole_batch(self.source, header, MOST_CHECKED, &mut buffer)
             .map_err(|error| ScanError::io(&self.segment.name, error))?;
-        Ok(leads_to(&header, offset) && batch.is_some_and(|batch| batch.is_valid()))
+        Ok(batch.is_some_and(|batch| batch.is_valid()))
     }
 
     fn hop(&self, walk: &mut HeaderWalk<'_>) -> Result<Hop, ScanError> {

@@ -49,6 +49,7 @@ mod segment_reader;
 pub mod split_boundaries;
 pub mod splits;
 pub mod summary;
+pub mod time_lookup;
 mod unreadable;
 mod validity;
 mod view_array;

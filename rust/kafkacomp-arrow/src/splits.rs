@@ -119,7 +119,7 @@ impl<'s> Order<'s> {
             return true;
         }
         let expected = match accepted {
-            Some(accepted) if !rises(accepted, header) => return false,
+            Some(accepted) if !header.is_above(accepted) => return false,
             Some(accepted) => Some(accepted.last_offset.saturating_add(1)),
             None => self.base_offset,
         };
@@ -213,7 +213,7 @@ impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
         (next, at_end): (Option<&BatchHeader>, bool),
         buffer: &mut Vec<u8>,
     ) -> Result<(Option<SplitBoundary>, bool), ReadError> {
-        if !rises(before, header) || next.is_some_and(|next| !rises(header, next)) {
+        if !header.is_above(before) || next.is_some_and(|next| !next.is_above(header)) {
             return Ok((None, false));
         }
         let batch = whole_batch(self.source, header, MOST_CHECKED, buffer)?.filter(RecordBatch::is_valid);
@@ -259,9 +259,4 @@ impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
 fn continues(before: &BatchHeader, next: &BatchHeader) -> bool {
     let expected = before.last_offset.saturating_add(1);
     next.span.first.map_or(next.last_offset >= expected, |first| first == expected)
-}
-
-/// Whether a batch has no offset of another one before it, as far as its header shows.
-fn rises(before: &BatchHeader, next: &BatchHeader) -> bool {
-    next.span.first.unwrap_or(next.last_offset) > before.last_offset
 }

@@ -3,7 +3,7 @@
 use kafkacomp_arrow::byte_range;
 use kafkacomp_arrow::committed::{Found, transaction_filter};
 use kafkacomp_arrow::split_boundaries::SplitBoundary;
-use kafkacomp_arrow::{OnError, Partition, ScanOptions, log_format, lookup, splits};
+use kafkacomp_arrow::{OnError, Partition, ScanOptions, log_format, lookup, splits, time_lookup};
 use kafkacomp_core::log::{AbortedRange, LogFormat};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
@@ -123,7 +123,7 @@ pub fn offset_for_time(
 ) -> PyResult<Option<i64>> {
     let raised = Raised::default();
     let (partition, options) = (whole_partition(source, &raised)?, options(log_format, skip, Some(max_output_size)));
-    let found = py.detach(|| lookup::offset_for_time(&partition, timestamp, &options));
+    let found = py.detach(|| time_lookup::offset_for_time(&partition, timestamp, &options));
     raised.or(py, found.map_err(|error| scan_to_py(py, error)))
 }
 

@@ -170,16 +170,14 @@ impl Planner {
             next_base: segment.boundaries.following_base().or_else(|| current.next_base(index)),
             ..Ends::default()
         };
+        let next_base = segment.boundaries.next_base.or(ends.next_base);
         let OpenReader { reader, stop, likely_stop, expected } =
-            self.reader(current, segment, (source.as_ref(), length), context)?;
+            self.reader(current, (segment, next_base), (source.as_ref(), length), context)?;
         ends.is_split = stop < length;
         ends.next_split = segment.boundaries.end.and_then(|end| end.first_offset);
         let context = Arc::new(context.clone());
         let ordered = segment.base_offset.is_some();
-        let order = current
-            .orders
-            .remove(&segment.name)
-            .unwrap_or_else(|| OrderAhead::new(segment.boundaries.next_base.or(ends.next_base)));
+        let order = current.orders.remove(&segment.name).unwrap_or_else(|| OrderAhead::new(next_base));
         let mut open = Open {
             source: SharedSource(source),
             index,
@@ -235,7 +233,7 @@ impl Planner {
     fn reader(
         &self,
         current: &Current,
-        segment: &Segment,
+        (segment, next_base): (&Segment, Option<i64>),
         (source, length): (&dyn ReadAt, u64),
         context: &mut Context,
     ) -> Result<OpenReader, ScanError> {
@@ -248,7 +246,7 @@ impl Planner {
             }
             LogFormat::Records => {
                 let known = current.large_corrupt.get(&segment.name).cloned().unwrap_or_default();
-                self.records_reader(segment, (source, length), known, context)
+                self.records_reader((segment, next_base), (source, length), known, context)
             }
         }
     }
@@ -257,7 +255,7 @@ impl Planner {
     /// narrowed to what belongs to the split.
     fn records_reader(
         &self,
-        segment: &Segment,
+        (segment, next_base): (&Segment, Option<i64>),
         (source, length): (&dyn ReadAt, u64),
         known: LargeCorrupt,
         context: &mut Context,
@@ -271,7 +269,7 @@ impl Planner {
         context.start_offset = context.start_offset.max(found.first);
         context.last_offset = context.last_offset.min(found.last);
         context.asked = (context.asked.0.max(found.first), context.asked.1.min(found.last));
-        let start = Start { segment, source, length, begin: found.start, warn: &warn };
+        let start = Start { segment, source, length, begin: found.start, next_base, warn: &warn };
         let likely_stop = start.likely_stop(context.last_offset);
         let position = start.position(context.start_offset, &self.options)?;
         let expected = if position > 0 {

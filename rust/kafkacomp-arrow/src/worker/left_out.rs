@@ -10,9 +10,11 @@ use crate::rows::{BatchError, lock};
 impl Worker {
     /// Whether the header alone shows that no record of the batch is between the bounds.
     pub(super) fn can_skip_batch(&self, batch: &RecordBatch<'_>, context: &Context) -> bool {
-        batch.last_offset() < context.start_offset
+        // The records in a wrapper of magic 0 have their own offsets, whatever its offset field says.
+        let has_own_offsets = batch.magic() == 0 && batch.base_offset().is_none();
+        (batch.last_offset() < context.start_offset && !has_own_offsets)
             || batch.base_offset().is_some_and(|base| base > context.last_offset)
-            || self.options.start_timestamp.is_some_and(|start| batch.magic() > 0 && batch.max_timestamp() < start)
+            || self.options.start_timestamp.is_some_and(|start| batch.magic() == 0 || batch.max_timestamp() < start)
             || context.transactions.as_ref().is_some_and(|filter| {
                 filter.is_aborted(batch)
                     || filter.last_stable_offset().is_some_and(|stable| batch.last_offset() >= stable)

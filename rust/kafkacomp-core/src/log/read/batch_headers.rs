@@ -74,6 +74,11 @@ impl BatchHeader {
     pub fn end(&self) -> u64 {
         self.position.saturating_add(self.size)
     }
+
+    /// Whether all its offsets are above those of `before`, as far as the headers show: that of a wrapper has only the last one.
+    pub fn is_above(&self, before: &Self) -> bool {
+        self.span.first.unwrap_or(self.last_offset) > before.last_offset
+    }
 }
 
 /// What is at a position.

@@ -1,0 +1,58 @@
+//! Looks up the offset of a timestamp, as a broker does for `ListOffsets`.
+//!
+//! The result is the first record, in the order of offsets, whose timestamp is at least the requested one: the first one of a scan
+//! from that time on. Timestamps need not increase. A broker trusts the last entry of the time index for the greatest timestamp
+//! of a closed segment. Here the batch headers decide, or, for a remote source, an index that agrees with them
+//! ([`Start`]).
+//! Source: `UnifiedLog.fetchOffsetByTimestamp`, `LogSegment.findOffsetByTimestamp`.
+
+use arrow_array::Int64Array;
+
+use kafkacomp_core::log::LogFormat;
+
+use crate::index_pruning::Start;
+use crate::lookup::{Opened, open};
+use crate::options::{Partition, ScanOptions, Segment};
+use crate::report::ScanError;
+use crate::scan::Scan;
+use crate::schema::Column;
+
+/// The offset of the first record of `partition` whose timestamp is at least `timestamp` ms; `None` if there is none,
+/// or the format has no timestamps.
+///
+/// # Errors
+/// An I/O error, and corruption with `on_error="raise"`.
+pub fn offset_for_time(partition: &Partition, timestamp: i64, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
+    let mut earlier = 0;
+    if let Some((_, closed)) = partition.segments.split_last() {
+        for segment in closed {
+            if !is_earlier(segment, timestamp, options)? {
+                break;
+            }
+            earlier += 1;
+        }
+    }
+    let segments = partition.segments.get(earlier..).unwrap_or_default().to_vec();
+    let options = ScanOptions {
+        columns: vec![Column::Offset],
+        start_timestamp: Some(timestamp),
+        include_control: true,
+        batch_size: 1,
+        threads: 1,
+        ..options.clone()
+    };
+    let mut scan = Scan::new(vec![Partition { segments, ..partition.clone() }], options, 0);
+    let Some(first) = scan.next().transpose()? else { return Ok(None) };
+    let offsets = first.columns().first().and_then(|column| column.as_any().downcast_ref::<Int64Array>());
+    Ok(offsets.and_then(|offsets| offsets.iter().flatten().next()))
+}
+
+/// Whether nothing of a closed segment needs to be read, according to its time index or its format. The headers of local segments
+/// are read as fast as an index.
+fn is_earlier(segment: &Segment, timestamp: i64, options: &ScanOptions) -> Result<bool, ScanError> {
+    let Opened { source, length, log_format } = open(segment, options)?;
+    if log_format == LogFormat::MessageSet || !source.is_remote() {
+        return Ok(log_format == LogFormat::MessageSet);
+    }
+    Start { segment, source: source.as_ref(), length, begin: 0, next_base: None, warn: &drop }.is_earlier(timestamp)
+}
