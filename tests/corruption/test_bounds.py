@@ -6,10 +6,13 @@ import random
 import shutil
 from typing import TYPE_CHECKING, TypedDict
 
+import fsspec
 import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
+from corruption.inject import intact
+from corruption.logs import built
 from corruption.test_several import injections
 from kafkacomp import _kafkacomp
 from kafkacomp.tiered.source import resolve
@@ -95,6 +98,17 @@ def differences(folder: Path, rng: random.Random) -> list[str]:
             if offset != first:
                 found.append(f"the offset of {time} is {first}, not {offset}")
     return found
+
+
+@pytest.mark.parametrize("magic", [1, 2])
+def test_object_store(magic: int, tmp_path: Path) -> None:
+    """The time indexes of its segments have no entry for the last batches, as if their ends were lost."""
+    folder = intact(built(magic, "gzip")).write(tmp_path)
+    whole = rows(folder, 1, {})
+    fsspec.filesystem("memory").put(str(folder), f"/{tmp_path.name}/topic-0", recursive=True)
+    (partition,), skip = resolve(f"memory://{tmp_path.name}/topic-0", None, None), False
+    for offset, time in whole:
+        assert _kafkacomp.offset_for_time(partition, time or 0, "auto", skip, 1 << 30) == offset
 
 
 def check(count: int, kinds: int, seed: object, folder: Path) -> list[str]:

@@ -109,8 +109,22 @@ impl Start<'_> {
             return Ok(false);
         };
         match TimeIndex::parse(&data, base_offset).ok().and_then(|index| index.last()) {
-            Some(last) if (0..timestamp).contains(&last.timestamp) => self.agrees(last),
+            Some(last) if (0..timestamp).contains(&last.timestamp) => {
+                Ok(self.agrees(last)? && self.ends_before(timestamp)?)
+            }
             _ => Ok(false),
+        }
+    }
+
+    /// Whether no batch from the last entry of the offset index on is as late as `timestamp`. The last entry of a time index that
+    /// lost its end is not that of the greatest timestamp.
+    fn ends_before(&self, timestamp: i64) -> Result<bool, ScanError> {
+        let mut walk = HeaderWalk::new(self.source, self.by_offset(i64::MAX)?, self.length);
+        loop {
+            match self.hop(&mut walk)? {
+                Hop::Batch(header) if header.max_timestamp < timestamp => {}
+                hop => return Ok(hop == Hop::End),
+            }
         }
     }
 
