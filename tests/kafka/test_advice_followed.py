@@ -215,7 +215,11 @@ def chosen(number: int, kind: str, topic: TopicReport, *, every: bool) -> Iterat
             yield case_of(f"{kind}-{name}-{size}", cell, option_lines(cell))
 
 
-@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "every"])
+@pytest.mark.parametrize(
+    "every",
+    [False, pytest.param(True, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])],
+    ids=["some", "every"],
+)
 def test_predicted_bytes_are_stored(every: bool, tmp_path: Path) -> None:
     """Six kinds of content, from one record a batch to 1 MiB: errors below 5%, bounds that hold nine times in ten."""
     outcomes: list[Outcome] = []

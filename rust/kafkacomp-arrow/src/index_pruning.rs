@@ -64,16 +64,18 @@ impl Start<'_> {
             {
                 return Ok(found);
             }
-            let header = match self.hop(&mut walk)? {
+            let hop = self.hop(&mut walk)?;
+            let header = match hop {
                 Hop::Batch(header) => header,
                 Hop::End if before.zip(self.next_base).is_some_and(|(last, next)| last.last_offset >= next) => {
                     return Ok(from);
                 }
                 Hop::End => return Ok(found.unwrap_or(position)),
                 Hop::Truncated(_) | Hop::Corrupt(_) => {
+                    // What follows corrupt bytes may contradict the gap. If the batch before is not intact, its size may have led here.
+                    let is_judged = position >= look_ahead_to || matches!(hop, Hop::Truncated(_));
                     return Ok(match before {
-                        // If the batch before is not intact, its size may have led here.
-                        Some(before) if position >= look_ahead_to && self.has_valid_checksum(&before)? => {
+                        Some(before) if is_judged && self.has_valid_checksum(&before)? => {
                             found.unwrap_or(before.position)
                         }
                         _ => from,

@@ -20,7 +20,7 @@ JAVA_OPTIONS = (
     "-XX:TieredStopAtLevel=1",
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 )
-TOOL_TIMEOUT = 120.0
+TOOL_TIMEOUT = 300.0
 
 Header = tuple[str, bytes | None]
 Batch = dict[str, Any]  # as Dump.java writes it, keys and values decoded
