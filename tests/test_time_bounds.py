@@ -75,6 +75,25 @@ def test_an_offset_for_a_time(partition: Path, index: bytes) -> None:
         assert _kafkacomp.offset_for_time(source, start, "auto", skip, 1 << 30) == wanted
 
 
+def test_a_late_batch_in_the_middle_of_a_segment(tmp_path: Path) -> None:
+    """The time index in an object store has lost its entry, and the batches at the end are earlier."""
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    times = [1000, *[2000] * 4, 5000, *[2000] * 14]
+    made = []
+    for number, time in enumerate([*times, 9000]):
+        rows = {"value": [b"v"], "timestamp": pa.array([time], pa.timestamp("ms", "UTC"))}
+        made.append(record.build_batches(pa.table(rows), base_offset=number, compression_type="none"))
+    (folder / f"{0:020}.log").write_bytes(b"".join(made[:-1]))
+    (folder / f"{len(times):020}.log").write_bytes(made[-1])
+    (folder / f"{0:020}.index").write_bytes(struct.pack(">ii", 18, sum(map(len, made[:18]))))
+    (folder / f"{0:020}.timeindex").write_bytes(entries((1000, 0)))
+    fsspec.filesystem("memory").put(str(folder), f"/{tmp_path.name}/t-0", recursive=True)
+    (source,), skip = resolve(f"memory://{tmp_path.name}/t-0"), False
+    for time, offset in ((1000, 0), (1500, 1), (2000, 1), (3000, 5), (6000, len(times))):
+        assert _kafkacomp.offset_for_time(source, time, "auto", skip, 1 << 30) == offset
+
+
 @pytest.mark.parametrize("position", [1, 50, 5_000])
 def test_a_wrong_offset_index_hides_nothing(partition: Path, position: int) -> None:
     (partition / f"{NAME}.index").write_bytes(struct.pack(">ii", 10, position))

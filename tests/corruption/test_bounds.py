@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import struct
 from typing import TYPE_CHECKING, TypedDict
 
 import fsspec
@@ -18,7 +19,7 @@ from kafkacomp import _kafkacomp
 from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 #: Offset and timestamp in ms; ``None`` in format 0 and 0.7.
@@ -109,6 +110,45 @@ def test_object_store(magic: int, tmp_path: Path) -> None:
     (partition,), skip = resolve(f"memory://{tmp_path.name}/topic-0", None, None), False
     for offset, time in whole:
         assert _kafkacomp.offset_for_time(partition, time or 0, "auto", skip, 1 << 30) == offset
+
+
+def batch(base: int, time: int, magic: int = 2, codec: str = "none") -> bytearray:
+    """Ten records with the same timestamp."""
+    table = pa.table(
+        {
+            "timestamp": pa.array([time] * 10, pa.timestamp("ms", "UTC")),
+            "value": [b"value %d " % offset * 3 for offset in range(base, base + 10)],
+        }
+    )
+    return bytearray(kc.record.build_batches(table, base_offset=base, magic=magic, compression_type=codec))
+
+
+def altered_before_a_truncated_one() -> dict[int, bytes]:
+    """The altered base offset of the second batch would hide the next segment."""
+    second, third = batch(10, 1000), batch(20, 1000)
+    second[:8] = struct.pack(">q", 10 ^ 1024)
+    return {0: bytes(batch(0, 1000) + second + third[:50]), 20: bytes(batch(20, 5000))}
+
+
+def size_of_two() -> dict[int, bytes]:
+    """The size of the first batch is that of two, so that headers lead past the second one."""
+    made = [batch(base, time, 1, "gzip") for base, time in ((0, 1000), (10, 5000), (20, 1000), (30, 6000))]
+    struct.pack_into(">i", made[0], 8, len(made[0]) + len(made[1]) - 12)
+    return {0: b"".join(made)}
+
+
+@pytest.mark.parametrize("segments", [altered_before_a_truncated_one, size_of_two])
+def test_headers_that_mislead(segments: Callable[[], dict[int, bytes]], tmp_path: Path) -> None:
+    """Headers before the first record within the bounds, which are not verified."""
+    folder = tmp_path / "topic-0"
+    folder.mkdir()
+    for base, data in segments().items():
+        (folder / f"{base:020}.log").write_bytes(data)
+    whole = rows(folder, 1, {})
+    assert 5000 in {time for _, time in whole}
+    for time in (500, 3000, 5500):
+        bounds: Bounds = {"start_time": time}
+        assert rows(folder, 1, bounds) == [row for row in whole if is_within(row, bounds)]
 
 
 def check(count: int, kinds: int, seed: object, folder: Path) -> list[str]:

@@ -15,8 +15,11 @@ use crate::options::{ScanOptions, Segment};
 use crate::report::ScanError;
 use crate::whole_batch::{MOST_CHECKED, whole_batch};
 
-/// How far after a gap the headers must show that the batch there is not in the place of others.
+/// The bytes after a gap in which offsets must increase, or the batch after the gap may be in the place of others.
 const LOOK_AHEAD: u64 = 16 << 20;
+
+/// The most gaps at which the batch before is verified; compaction leaves more.
+const MOST_VERIFIED: usize = 64;
 
 /// Finds the position at which reading a segment begins.
 pub struct Start<'s> {
@@ -48,15 +51,16 @@ impl Start<'_> {
         }
     }
 
-    /// The position of the first batch that may have a record within the bounds, or that of the batch before a gap before it:
-    /// the batches on both sides of a gap show whether they are in the place of others. It is `from` if the headers up to there,
-    /// or those of the next [`LOOK_AHEAD`] bytes after the gap, show that some are: only a scan of all can tell which.
+    /// The position of the first batch that may have a record within the bounds. If it is less than [`LOOK_AHEAD`] bytes after a
+    /// gap, that of the batch before the gap, because both are needed to judge the gap. If offsets do not increase up to there or in the
+    /// bytes after the gap, or if the headers may have led past other batches, it is `from`: only a scan of all can tell which
+    /// batches are in place.
     fn by_headers(&self, from: u64, start_offset: i64, start: i64) -> Result<u64, ScanError> {
         let is_ordered = self.segment.base_offset.is_some();
         let mut walk = HeaderWalk::new(self.source, from, self.length);
         let mut before: Option<BatchHeader> = None;
         let mut found: Option<u64> = None;
-        let (mut before_gap, mut look_ahead_to) = (from, 0);
+        let (mut before_gap, mut look_ahead_to, mut gaps) = (from, 0, 0);
         loop {
             let position = walk.position();
             if let Some(found) = found
@@ -64,18 +68,15 @@ impl Start<'_> {
             {
                 return Ok(found);
             }
-            let hop = self.hop(&mut walk)?;
-            let header = match hop {
+            let header = match self.hop(&mut walk)? {
                 Hop::Batch(header) => header,
-                Hop::End if before.zip(self.next_base).is_some_and(|(last, next)| last.last_offset >= next) => {
-                    return Ok(from);
-                }
-                Hop::End => return Ok(found.unwrap_or(position)),
-                Hop::Truncated(_) | Hop::Corrupt(_) => {
-                    // What follows corrupt bytes may contradict the gap. If the batch before is not intact, its size may have led here.
-                    let is_judged = position >= look_ahead_to || matches!(hop, Hop::Truncated(_));
+                end => {
+                    let is_above_next = before.zip(self.next_base).is_some_and(|(last, next)| last.last_offset >= next);
                     return Ok(match before {
-                        Some(before) if is_judged && self.has_valid_checksum(&before)? => {
+                        _ if is_above_next => from,
+                        _ if end == Hop::End => found.unwrap_or(position),
+                        // What follows corrupt bytes may contradict a gap before them.
+                        Some(before) if position >= look_ahead_to && self.has_valid_checksum(&before)? => {
                             found.unwrap_or(before.position)
                         }
                         _ => from,
@@ -86,8 +87,14 @@ impl Start<'_> {
                 let is_next = header.span.first == Some(before.last_offset.saturating_add(1));
                 if !header.is_above(&before) {
                     return Ok(from);
-                } else if found.is_none() && !is_next {
-                    // A gap, or a wrapper whose first offset is not in its header.
+                }
+                // A gap, or a wrapper whose first offset is not in its header.
+                if found.is_none() && !is_next {
+                    gaps += 1;
+                    // A corrupt size may have led past some batches.
+                    if gaps <= MOST_VERIFIED && !self.has_valid_checksum(&before)? {
+                        return Ok(from);
+                    }
                     (before_gap, look_ahead_to) = (before.position, position.saturating_add(LOOK_AHEAD));
                 }
             }
@@ -111,21 +118,23 @@ impl Start<'_> {
             return Ok(false);
         };
         match TimeIndex::parse(&data, base_offset).ok().and_then(|index| index.last()) {
-            Some(last) if (0..timestamp).contains(&last.timestamp) => {
-                Ok(self.agrees(last)? && self.ends_before(timestamp)?)
-            }
+            Some(last) if (0..timestamp).contains(&last.timestamp) => self.ends_before(last, timestamp),
             _ => Ok(false),
         }
     }
 
-    /// Whether no batch from the last entry of the offset index on is as late as `timestamp`. The last entry of a time index that
-    /// lost its end is not that of the greatest timestamp.
-    fn ends_before(&self, timestamp: i64) -> Result<bool, ScanError> {
-        let mut walk = HeaderWalk::new(self.source, self.by_offset(i64::MAX)?, self.length);
+    /// Whether the batch with the offset of the index entry has its timestamp, and no batch after it is as late as `timestamp`: the
+    /// index may have lost later entries.
+    fn ends_before(&self, entry: TimestampOffset, timestamp: i64) -> Result<bool, ScanError> {
+        let mut walk = HeaderWalk::new(self.source, self.by_offset(entry.offset)?, self.length);
+        let mut agrees = false;
         loop {
             match self.hop(&mut walk)? {
-                Hop::Batch(header) if header.max_timestamp < timestamp => {}
-                hop => return Ok(hop == Hop::End),
+                Hop::Batch(header) if header.last_offset < entry.offset => {}
+                Hop::Batch(header) if !agrees && header.max_timestamp != entry.timestamp => return Ok(false),
+                Hop::Batch(header) if header.max_timestamp >= timestamp => return Ok(false),
+                Hop::Batch(_) => agrees = true,
+                end => return Ok(agrees && end == Hop::End),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Looks up the first offset of a segment and the one after its last, by the headers of its batches.
+//! Determines the start offset and the end offset of a segment by the headers of its batches.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::log_format::log_format_of;
 use crate::options::{ScanOptions, Segment};
 use crate::report::ScanError;
 
-/// The offset after the last batch of `segment`, by the headers. `None` if corruption hides it.
+/// The offset after the last batch of `segment`, by the headers. `None` if an intact batch follows a corrupt range.
 ///
 /// # Errors
 /// An I/O error, or a log format that cannot be determined.

@@ -112,7 +112,7 @@ struct State {
     is_compressed: bool,
     /// Memory of blocks that were not needed.
     spare: Vec<Vec<u8>>,
-    /// The number of threads that wait for a block without looking for it any more.
+    /// The number of threads that sleep until a block is read.
     waiting: usize,
 }
 

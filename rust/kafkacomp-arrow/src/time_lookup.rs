@@ -2,8 +2,7 @@
 //!
 //! The result is the first record, in the order of offsets, whose timestamp is at least the requested one: the first one of a scan
 //! from that time on. Timestamps need not increase. A broker trusts the last entry of the time index for the greatest timestamp
-//! of a closed segment. Here the batch headers decide, or, for a remote source, an index that agrees with them
-//! ([`Start`]).
+//! of a closed segment. Here the batch headers decide, or, for a remote source, an index that agrees with them (`index_pruning`).
 //! Source: `UnifiedLog.fetchOffsetByTimestamp`, `LogSegment.findOffsetByTimestamp`.
 
 use arrow_array::Int64Array;
@@ -26,7 +25,8 @@ pub fn offset_for_time(partition: &Partition, timestamp: i64, options: &ScanOpti
     let mut earlier = 0;
     if let Some((_, closed)) = partition.segments.split_last() {
         for segment in closed {
-            if !is_earlier(segment, timestamp, options)? {
+            // What cannot be read is reported by the scan, or skipped.
+            if !can_skip_segment(segment, timestamp, options).unwrap_or(false) {
                 break;
             }
             earlier += 1;
@@ -47,9 +47,9 @@ pub fn offset_for_time(partition: &Partition, timestamp: i64, options: &ScanOpti
     Ok(offsets.and_then(|offsets| offsets.iter().flatten().next()))
 }
 
-/// Whether nothing of a closed segment needs to be read, according to its time index or its format. The headers of local segments
-/// are read as fast as an index.
-fn is_earlier(segment: &Segment, timestamp: i64, options: &ScanOptions) -> Result<bool, ScanError> {
+/// Whether a closed segment has no record from `timestamp` on, according to its time index or its format. Local segments are not
+/// asked: their headers are read as fast as an index.
+fn can_skip_segment(segment: &Segment, timestamp: i64, options: &ScanOptions) -> Result<bool, ScanError> {
     let Opened { source, length, log_format } = open(segment, options)?;
     if log_format == LogFormat::MessageSet || !source.is_remote() {
         return Ok(log_format == LogFormat::MessageSet);

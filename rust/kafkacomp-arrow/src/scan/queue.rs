@@ -111,7 +111,7 @@ impl Shared {
         queue
     }
 
-    /// Releases the queue, which has changed. A thread is woken only if one waits: it takes a system call, at each chunk.
+    /// Releases the queue after a change, and wakes the threads that wait for one. If none waits, this saves a system call.
     pub(super) fn announce(&self, queue: MutexGuard<'_, Queue>) {
         let is_awaited = queue.waiting > 0;
         drop(queue);

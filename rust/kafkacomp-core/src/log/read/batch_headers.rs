@@ -75,7 +75,7 @@ impl BatchHeader {
         self.position.saturating_add(self.size)
     }
 
-    /// Whether all its offsets are above those of `before`, as far as the headers show: that of a wrapper has only the last one.
+    /// Whether all its offsets are above those of `before`, by the headers. The header of a wrapper has only its last offset.
     pub fn is_above(&self, before: &Self) -> bool {
         self.span.first.unwrap_or(self.last_offset) > before.last_offset
     }

@@ -112,7 +112,8 @@ impl Follower {
         }
     }
 
-    /// Reads what was appended. With `skip`, a corrupt range is skipped if an intact batch follows it.
+    /// Reads what was appended. With `skip`, a corrupt range is skipped if an intact batch follows it. A batch that is larger than
+    /// the rest of the file counts as one that is being written.
     ///
     /// # Errors
     /// [`ReadError`] if the bytes cannot be read.

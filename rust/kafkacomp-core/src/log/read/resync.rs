@@ -101,8 +101,8 @@ impl<F: Layout> Resync<F> {
         Ok(next)
     }
 
-    /// As [`next_intact`](Self::next_intact), for the `position` at which a walk by headers found no batch. If `before`, the
-    /// batch from which the walk came there, is corrupt, the next intact batch may begin inside it; its error is returned, too.
+    /// As [`next_intact`](Self::next_intact), for the `position` at which a walk by headers found no batch. If `before`, the last
+    /// batch of the walk, is corrupt, its size may be wrong: then the search begins there, and its error is returned, too.
     ///
     /// # Errors
     /// [`ReadError`] if the bytes cannot be read.

@@ -12,7 +12,7 @@ pub(super) const CAPACITY: usize = 8 << 20;
 /// The least number of bytes of a read.
 const STEP: u64 = 256 << 10;
 
-/// The memory of a chunk that is more than it needs, so that the next one probably fits.
+/// The bytes by which the buffer of a chunk is larger than the chunk, so that the next chunk probably fits.
 const SPARE: usize = 128 << 10;
 
 /// The most bytes read between two checks for an interrupt: a corrupt size may claim 2 GiB.
