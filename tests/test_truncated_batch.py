@@ -1,6 +1,6 @@
-"""A batch that lost its last bytes, with batches behind it: its size leads into the next one, which is intact.
+"""A truncated batch that is followed by intact batches: its size field points into the next one.
 
-Reads that begin at a time or an offset, and the tasks of Spark, walk by headers to where they begin.
+Scans that begin at a time or an offset, and the tasks of Spark, follow headers to where they begin.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ def batches(magic: int) -> list[bytes]:
     return found
 
 
-def segment(folder: Path, magic: int, cut: int, left: int) -> Path:
-    """A partition whose batch ``cut`` has only ``left`` hundredths of its bytes."""
+def segment(folder: Path, magic: int, truncated: int, left: int) -> Path:
+    """A partition whose batch ``truncated`` has only ``left`` hundredths of its bytes."""
     data = batches(magic)
-    data[cut] = data[cut][: len(data[cut]) * left // 100]
+    data[truncated] = data[truncated][: len(data[truncated]) * left // 100]
     (folder / "t-0").mkdir()
     (folder / "t-0" / f"{0:020}.log").write_bytes(b"".join(data))
     return folder / "t-0"
 
 
 CASES = pytest.mark.parametrize(
-    ("magic", "cut", "left"),
-    [(m, cut, left) for m in (1, 2) for cut in range(BATCHES - 1) for left in (10, 40, 70, 99)],
+    ("magic", "truncated", "left"),
+    [(m, truncated, left) for m in (1, 2) for truncated in range(BATCHES - 1) for left in (10, 40, 70, 99)],
 )
 
 
 @CASES
 @pytest.mark.parametrize("threads", [1, 2])
-def test_no_intact_batch_is_left_out(magic: int, cut: int, left: int, threads: int, tmp_path: Path) -> None:
-    """Of a scan from a time or an offset on."""
-    folder = segment(tmp_path, magic, cut, left)
-    rows = [offset for offset in range(BATCHES * RECORDS) if offset // RECORDS != cut]
+def test_no_intact_batch_is_left_out(magic: int, truncated: int, left: int, threads: int, tmp_path: Path) -> None:
+    """A scan from a time or an offset on delivers all intact batches from there on."""
+    folder = segment(tmp_path, magic, truncated, left)
+    rows = [offset for offset in range(BATCHES * RECORDS) if offset // RECORDS != truncated]
     for start in range(0, BATCHES * RECORDS, 5):
         for time in (None, 500, *(time + 500 for time in TIMES)):
             scanned = kc.scan(
@@ -69,10 +69,10 @@ def test_no_intact_batch_is_left_out(magic: int, cut: int, left: int, threads: i
 
 
 @CASES
-def test_offset_of_a_time(magic: int, cut: int, left: int, tmp_path: Path) -> None:
-    """The first one of the intact batches."""
-    (source,) = resolve(str(segment(tmp_path, magic, cut, left)), None, None)
-    intact = [number for number in range(BATCHES) if number != cut]
+def test_offset_of_a_time(magic: int, truncated: int, left: int, tmp_path: Path) -> None:
+    """It is that of the first record of the intact batches."""
+    (source,) = resolve(str(segment(tmp_path, magic, truncated, left)), None, None)
+    intact = [number for number in range(BATCHES) if number != truncated]
     for before, number in pairwise([-1, *intact]):
         for time in range(TIMES[before] if before >= 0 else 0, TIMES[number], 500):
             skip = True
@@ -80,26 +80,26 @@ def test_offset_of_a_time(magic: int, cut: int, left: int, tmp_path: Path) -> No
 
 
 @CASES
-def test_the_truncated_batch_is_blamed(magic: int, cut: int, left: int, tmp_path: Path) -> None:
-    """By a strict search for a time behind it."""
-    (source,) = resolve(str(segment(tmp_path, magic, cut, left)), None, None)
+def test_error_names_the_truncated_batch(magic: int, truncated: int, left: int, tmp_path: Path) -> None:
+    """A strict search for a later time reports the position of the truncated batch."""
+    (source,) = resolve(str(segment(tmp_path, magic, truncated, left)), None, None)
     with pytest.raises((kc.CorruptRecordError, kc.InvalidRecordError)) as caught:
         _kafkacomp.offset_for_time(source, TIMES[-1], "auto", False, 1 << 30)  # noqa: FBT003 - on_error
-    assert caught.value.position == sum(map(len, batches(magic)[:cut]))
+    assert caught.value.position == sum(map(len, batches(magic)[:truncated]))
 
 
 @CASES
-def test_end_offset(magic: int, cut: int, left: int, tmp_path: Path) -> None:
+def test_end_offset(magic: int, truncated: int, left: int, tmp_path: Path) -> None:
     """It is not known by headers if intact batches follow."""
-    (source,) = resolve(str(segment(tmp_path, magic, cut, left)), None, None)
+    (source,) = resolve(str(segment(tmp_path, magic, truncated, left)), None, None)
     assert _kafkacomp.end_offset(source.segments[-1], "auto") is None
 
 
 @CASES
-def test_segments_that_overlap_behind_it(magic: int, cut: int, left: int, tmp_path: Path) -> None:
-    """Are read by one task: no record is delivered twice."""
-    folder = segment(tmp_path, magic, cut, left)
+def test_segments_that_overlap_after_it(magic: int, truncated: int, left: int, tmp_path: Path) -> None:
+    """One task reads both, so that no record is delivered twice."""
+    folder = segment(tmp_path, magic, truncated, left)
     later = batches(magic)[-1]
     (folder / f"{(BATCHES - 1) * RECORDS:020}.log").write_bytes(later)
     found = [offset for offset, _ in spark_drop(folder).rows or []]
-    assert found == [offset for offset in range(BATCHES * RECORDS) if offset // RECORDS != cut]
+    assert found == [offset for offset in range(BATCHES * RECORDS) if offset // RECORDS != truncated]

@@ -62,10 +62,10 @@ def is_within(row: Row, bounds: Bounds) -> bool:
     return time is not None and time >= 0 and bounds.get("start_time", time) <= time < bounds.get("end_time", time + 1)
 
 
-def random_bounds(whole: list[Row], rng: random.Random) -> Iterator[Bounds]:
-    """Some that divide the rows."""
-    offsets = sorted({offset for offset, _ in whole})
-    times = sorted({time for _, time in whole if time is not None and time >= 0})
+def random_bounds(all_rows: list[Row], rng: random.Random) -> Iterator[Bounds]:
+    """Generate bounds that divide the rows."""
+    offsets = sorted({offset for offset, _ in all_rows})
+    times = sorted({time for _, time in all_rows if time is not None and time >= 0})
     for _ in range(8):
         bounds: Bounds = {}
         if offsets and rng.random() < 0.6:
@@ -82,19 +82,19 @@ def random_bounds(whole: list[Row], rng: random.Random) -> Iterator[Bounds]:
 def differences(folder: Path, rng: random.Random) -> list[str]:
     """Where bounds give something else, and where the offset of a time is not that of the first record from then on."""
     try:
-        whole = rows(folder, 1, {})
+        all_rows = rows(folder, 1, {})
     except FileNotFoundError:
         return []  # nothing is left
     found = []
-    for bounds in random_bounds(whole, rng):
+    for bounds in random_bounds(all_rows, rng):
         threads = rng.choice((1, 3))
-        wanted = [row for row in whole if is_within(row, bounds)]
+        wanted = [row for row in all_rows if is_within(row, bounds)]
         got = rows(folder, threads, bounds)
         if got != wanted:
             found.append(f"{bounds}, {threads} threads: {set(wanted) ^ set(got)}")
         if "start_time" in bounds:
             time, (partition,), skip = bounds["start_time"], resolve(str(folder), None, None), True
-            first = next((offset for offset, each in whole if each is not None and each >= time), None)
+            first = next((offset for offset, each in all_rows if each is not None and each >= time), None)
             offset = _kafkacomp.offset_for_time(partition, time, "auto", skip, 1 << 30)
             if offset != first:
                 found.append(f"the offset of {time} is {first}, not {offset}")
@@ -103,12 +103,12 @@ def differences(folder: Path, rng: random.Random) -> list[str]:
 
 @pytest.mark.parametrize("magic", [1, 2])
 def test_object_store(magic: int, tmp_path: Path) -> None:
-    """The time indexes of its segments have no entry for the last batches, as if their ends were lost."""
+    """The offset for a time is right even if the time indexes are truncated."""
     folder = intact(built(magic, "gzip")).write(tmp_path)
-    whole = rows(folder, 1, {})
+    all_rows = rows(folder, 1, {})
     fsspec.filesystem("memory").put(str(folder), f"/{tmp_path.name}/topic-0", recursive=True)
     (partition,), skip = resolve(f"memory://{tmp_path.name}/topic-0", None, None), False
-    for offset, time in whole:
+    for offset, time in all_rows:
         assert _kafkacomp.offset_for_time(partition, time or 0, "auto", skip, 1 << 30) == offset
 
 
@@ -139,16 +139,16 @@ def size_of_two() -> dict[int, bytes]:
 
 @pytest.mark.parametrize("segments", [altered_before_a_truncated_one, size_of_two])
 def test_headers_that_mislead(segments: Callable[[], dict[int, bytes]], tmp_path: Path) -> None:
-    """Headers before the first record within the bounds, which are not verified."""
+    """A scan does not trust headers that lead past other batches, or beyond the next segment."""
     folder = tmp_path / "topic-0"
     folder.mkdir()
     for base, data in segments().items():
         (folder / f"{base:020}.log").write_bytes(data)
-    whole = rows(folder, 1, {})
-    assert 5000 in {time for _, time in whole}
+    all_rows = rows(folder, 1, {})
+    assert 5000 in {time for _, time in all_rows}
     for time in (500, 3000, 5500):
         bounds: Bounds = {"start_time": time}
-        assert rows(folder, 1, bounds) == [row for row in whole if is_within(row, bounds)]
+        assert rows(folder, 1, bounds) == [row for row in all_rows if is_within(row, bounds)]
 
 
 def check(count: int, kinds: int, seed: object, folder: Path) -> list[str]:
@@ -156,7 +156,7 @@ def check(count: int, kinds: int, seed: object, folder: Path) -> list[str]:
     found = []
     for number, injected in injections(count, kinds, f"bounds {seed}"):
         if kinds > 1 and ("overlapping" in injected.kind or "copied" in injected.kind):
-            continue  # a scan that begins behind the name of the later segment does not read the earlier one
+            continue  # a scan that begins in the later segment does not read the earlier one
         where = injected.write(folder / str(number))
         each = differences(where, random.Random(f"{seed} {number}"))
         found += [f"{seed}, {number}: {injected.log.name}: {injected.what}: {difference}" for difference in each]
@@ -166,7 +166,7 @@ def check(count: int, kinds: int, seed: object, folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("kinds", [1, 2])
 def test_some(kinds: int, tmp_path: Path) -> None:
-    """A few hundred."""
+    """A few hundred logs have no difference."""
     assert not check(150, kinds, "quick", tmp_path)
 
 
@@ -174,5 +174,5 @@ def test_some(kinds: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kinds", [1, 2])
 @pytest.mark.parametrize("part", range(5))
 def test_many(kinds: int, part: int, tmp_path: Path) -> None:
-    """Thousands."""
+    """Thousands of logs have no difference."""
     assert not check(500, kinds, part, tmp_path)

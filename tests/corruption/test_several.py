@@ -119,7 +119,7 @@ def check_all(count: int, kinds: int, seed: object, folder: Path) -> list[str]:
 
 
 # An altered first batch in a segment whose name is within the one before; copies of later batches in descending
-# order; an altered wrapper of format 0 after a copy; segments that overlap behind a truncated batch.
+# order; an altered wrapper of format 0 after a copy; segments that overlap after a truncated batch.
 @pytest.mark.parametrize(
     ("kinds", "seed", "number"),
     [(3, 0, 242), (5, 3, 314), (3, 2, 345), (5, 0, 342), (5, 2, 454), (5, 2, 490), (2, 1, 381), (5, 4, 367)],
