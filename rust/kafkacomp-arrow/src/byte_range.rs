@@ -132,7 +132,7 @@ impl<'s> Opened<'s> {
         while walk.position() < target {
             match walk.next_batch().map_err(|error| self.chunk(error))? {
                 Hop::Batch(_) => {}
-                Hop::End | Hop::Truncated(_) => return Ok(None),
+                Hop::End | Hop::Truncated => return Ok(None),
                 Hop::Corrupt(_) if self.is_zero(walk.position())? => return Ok(None),
                 Hop::Corrupt(error) => return Err(ScanError::record(&self.segment.name, error)),
             }
@@ -201,7 +201,7 @@ impl<'s> Opened<'s> {
         }
         Ok(match self.walk(position, self.length).next_batch().map_err(|error| self.chunk(error))? {
             Hop::Batch(header) => Some(header.end()),
-            Hop::Truncated(_) => Some(u64::MAX),
+            Hop::Truncated => Some(u64::MAX),
             Hop::End | Hop::Corrupt(_) => None,
         })
     }

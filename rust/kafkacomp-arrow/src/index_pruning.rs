@@ -7,6 +7,7 @@
 //! ([`ReadAt::is_remote`]). Then the last useful entry is trusted if its offset is in the segment and the batch with that offset
 //! has its timestamp.
 
+use kafkacomp_core::log::continuity::order_ahead::WINDOW;
 use kafkacomp_core::log::index::offset::OffsetIndex;
 use kafkacomp_core::log::index::time::{TimeIndex, TimestampOffset};
 use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, ReadAt, SideFile};
@@ -14,9 +15,6 @@ use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, ReadAt, SideFile};
 use crate::options::{ScanOptions, Segment};
 use crate::report::ScanError;
 use crate::whole_batch::{MOST_CHECKED, whole_batch};
-
-/// The bytes after a gap in which offsets must increase, or the batch after the gap may be in the place of others.
-const LOOK_AHEAD: u64 = 16 << 20;
 
 /// The most gaps at which the batch before is verified; compaction leaves more.
 const MOST_VERIFIED: usize = 64;
@@ -51,7 +49,7 @@ impl Start<'_> {
         }
     }
 
-    /// The position of the first batch that may have a record within the bounds. If it is less than [`LOOK_AHEAD`] bytes after a
+    /// The position of the first batch that may have a record within the bounds. If it is less than [`WINDOW`] bytes after a
     /// gap, that of the batch before the gap, because both are needed to judge the gap. If offsets do not increase up to there or in the
     /// bytes after the gap, or if the headers may have led past other batches, it is `from`: only a scan of all can tell which
     /// batches are in place.
@@ -95,7 +93,7 @@ impl Start<'_> {
                     if gaps <= MOST_VERIFIED && !self.has_valid_checksum(&before)? {
                         return Ok(from);
                     }
-                    (before_gap, look_ahead_to) = (before.position, position.saturating_add(LOOK_AHEAD));
+                    (before_gap, look_ahead_to) = (before.position, position.saturating_add(WINDOW));
                 }
             }
             before = Some(header);

@@ -16,14 +16,14 @@ use crate::report::ScanError;
 /// # Errors
 /// An I/O error, or a log format that cannot be determined.
 pub fn end_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
-    let Opened { source, length, log_format } = open(segment, options)?;
+    let opened = open(segment, options)?;
+    let (source, length) = (opened.source.as_ref(), opened.length);
     let base_offset = segment.base_offset_or_zero();
-    if log_format == LogFormat::MessageSet {
+    if opened.log_format == LogFormat::MessageSet {
         return Ok(Some(base_offset.saturating_add_unsigned(length)));
     }
     // Begin at the last entry of the index.
-    let start = Start { segment, source: source.as_ref(), length, begin: 0, next_base: None, warn: &drop };
-    let mut walk = HeaderWalk::new(source.as_ref(), start.by_offset(i64::MAX)?, length);
+    let mut walk = HeaderWalk::new(source, opened.start(segment).by_offset(i64::MAX)?, length);
     let mut last: Option<BatchHeader> = None;
     loop {
         let hop = walk.next_batch().map_err(|error| ScanError::chunk(&segment.name, error))?;
@@ -31,10 +31,10 @@ pub fn end_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64
         match hop {
             Hop::Batch(header) => last = Some(header),
             Hop::End => return Ok(Some(end)),
-            Hop::Truncated(_) | Hop::Corrupt(_) => {
+            Hop::Truncated | Hop::Corrupt(_) => {
                 // Preallocated zeros and a batch that is being written are not corruption.
                 let (next, _) = <Resync>::new(walk.position(), length)
-                    .next_intact_of_walk(source.as_ref(), walk.position(), last.as_ref())
+                    .next_intact_of_walk(source, walk.position(), last.as_ref())
                     .map_err(|error| ScanError::chunk(&segment.name, error))?;
                 return Ok((next >= length).then_some(end));
             }
@@ -49,13 +49,13 @@ pub fn end_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64
 /// # Errors
 /// An I/O error, or a log format that cannot be determined.
 pub fn reach(segment: &Segment, options: &ScanOptions) -> Result<i64, ScanError> {
-    let Opened { source, length, log_format } = open(segment, options)?;
+    let opened = open(segment, options)?;
+    let (source, length) = (opened.source.as_ref(), opened.length);
     let base_offset = segment.base_offset_or_zero();
-    if log_format == LogFormat::MessageSet {
+    if opened.log_format == LogFormat::MessageSet {
         return Ok(base_offset.saturating_add_unsigned(length));
     }
-    let start = Start { segment, source: source.as_ref(), length, begin: 0, next_base: None, warn: &drop };
-    let mut walk = HeaderWalk::new(source.as_ref(), start.by_offset(i64::MAX)?, length);
+    let mut walk = HeaderWalk::new(source, opened.start(segment).by_offset(i64::MAX)?, length);
     let mut reach = base_offset;
     let most = base_offset.saturating_add(MAX_RELATIVE_OFFSET);
     let mut last: Option<BatchHeader> = None;
@@ -69,11 +69,11 @@ pub fn reach(segment: &Segment, options: &ScanOptions) -> Result<i64, ScanError>
             }
             Hop::End => return Ok(reach),
             // A batch is truncated, too, if its length is wrong.
-            Hop::Truncated(_) | Hop::Corrupt(_) => {
+            Hop::Truncated | Hop::Corrupt(_) => {
                 let (next, _) = <Resync>::new(walk.position(), length)
-                    .next_intact_of_walk(source.as_ref(), walk.position(), last.take().as_ref())
+                    .next_intact_of_walk(source, walk.position(), last.take().as_ref())
                     .map_err(|error| ScanError::chunk(&segment.name, error))?;
-                walk = HeaderWalk::new(source.as_ref(), next, length);
+                walk = HeaderWalk::new(source, next, length);
             }
         }
     }
@@ -99,6 +99,14 @@ pub(crate) struct Opened {
     pub source: Arc<dyn ReadAt>,
     pub length: u64,
     pub log_format: LogFormat,
+}
+
+impl Opened {
+    /// For lookups in the indexes of the segment.
+    pub fn start<'s>(&'s self, segment: &'s Segment) -> Start<'s> {
+        let (source, length) = (self.source.as_ref(), self.length);
+        Start { segment, source, length, begin: 0, next_base: None, warn: &drop }
+    }
 }
 
 /// Opens a segment and determines its format.

@@ -9,8 +9,7 @@ use arrow_array::Int64Array;
 
 use kafkacomp_core::log::LogFormat;
 
-use crate::index_pruning::Start;
-use crate::lookup::{Opened, open};
+use crate::lookup::open;
 use crate::options::{Partition, ScanOptions, Segment};
 use crate::report::ScanError;
 use crate::scan::Scan;
@@ -50,9 +49,9 @@ pub fn offset_for_time(partition: &Partition, timestamp: i64, options: &ScanOpti
 /// Whether a closed segment has no record from `timestamp` on, according to its time index or its format. Local segments are not
 /// asked: their headers are read as fast as an index.
 fn can_skip_segment(segment: &Segment, timestamp: i64, options: &ScanOptions) -> Result<bool, ScanError> {
-    let Opened { source, length, log_format } = open(segment, options)?;
-    if log_format == LogFormat::MessageSet || !source.is_remote() {
-        return Ok(log_format == LogFormat::MessageSet);
+    let opened = open(segment, options)?;
+    if opened.log_format == LogFormat::MessageSet || !opened.source.is_remote() {
+        return Ok(opened.log_format == LogFormat::MessageSet);
     }
-    Start { segment, source: source.as_ref(), length, begin: 0, next_base: None, warn: &drop }.is_earlier(timestamp)
+    opened.start(segment).is_earlier(timestamp)
 }

@@ -29,7 +29,7 @@ use crate::record::layout::v2::RECORD_BATCH_OVERHEAD;
 use crate::record::{Batches, RecordBatch};
 
 /// How many bytes after a gap are read at least.
-const WINDOW: u64 = 16 << 20;
+pub const WINDOW: u64 = 16 << 20;
 
 /// The most headers that are kept: 96 MiB. If a segment has more, every gap is one that compaction left.
 const MOST_KEPT: usize = 1 << 22;
@@ -115,7 +115,7 @@ impl Ahead {
             match walk.next_batch()? {
                 Hop::Batch(header) if is_plausible(&header.span, expected) => self.add(&header).map_err(no_memory)?,
                 Hop::End => return Ok(true),
-                Hop::Batch(_) | Hop::Truncated(_) | Hop::Corrupt(_) => {
+                Hop::Batch(_) | Hop::Truncated | Hop::Corrupt(_) => {
                     self.drop_corrupt(source)?;
                     return self.read_intact(source, expected);
                 }

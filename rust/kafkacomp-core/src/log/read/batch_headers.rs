@@ -14,7 +14,7 @@ use crate::memory;
 use crate::message_set::message::{HEADER_LENGTH_V0, SIZE_LENGTH};
 use crate::record::batch::{BatchHead, LOG_OVERHEAD, RecordBatch};
 use crate::record::layout::v2::RECORD_BATCH_OVERHEAD;
-use crate::record::{self, Result, TimestampType};
+use crate::record::{Result, TimestampType};
 
 /// The fields of a batch's header; see [`RecordBatch`] for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub enum Hop {
     /// The end.
     End,
     /// A batch that the end truncates.
-    Truncated(ContentError),
+    Truncated,
     /// Not a batch, or zeros up to the end.
     Corrupt(ContentError),
 }
@@ -194,10 +194,7 @@ impl<'s> HeaderWalk<'s> {
                 }
                 Hop::Batch(header)
             }
-            Ok(header) => {
-                let needed = header.map_or(RECORD_BATCH_OVERHEAD as u64, |header| header.size);
-                Hop::Truncated(record::Error::IncompleteBatch { position, available: left, needed }.into())
-            }
+            Ok(_) => Hop::Truncated,
             Err(error) => Hop::Corrupt(error.into()),
         })
     }
@@ -290,14 +287,7 @@ mod tests {
         assert_eq!(hops(&InMemory(&data)), (all.clone(), Hop::End));
         for length in 0..=data.len() {
             let whole = all[..length / RECORD_BATCH_OVERHEAD].to_vec();
-            let (position, available) =
-                ((length - length % RECORD_BATCH_OVERHEAD) as u64, length % RECORD_BATCH_OVERHEAD);
-            let end = if available == 0 {
-                Hop::End
-            } else {
-                let (available, needed) = (available as u64, RECORD_BATCH_OVERHEAD as u64);
-                Hop::Truncated(record::Error::IncompleteBatch { position, available, needed }.into())
-            };
+            let end = if length % RECORD_BATCH_OVERHEAD == 0 { Hop::End } else { Hop::Truncated };
             let cut = data[..length].to_vec();
             assert_eq!(hops(&InMemory(&cut)), (whole.clone(), end.clone()), "{length} bytes");
             assert_eq!(hops(&NotInMemory(cut)), (whole, end), "{length} bytes of a file");

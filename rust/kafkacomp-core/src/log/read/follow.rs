@@ -135,16 +135,16 @@ impl Follower {
                     continue;
                 }
                 Hop::End => FollowEnd::End,
-                Hop::Truncated(_) => FollowEnd::Truncated,
+                Hop::Truncated => FollowEnd::Truncated,
                 Hop::Corrupt(_) if self.is_reserved(source, position, length)? => FollowEnd::End,
                 Hop::Corrupt(error) => {
-                    let (next, fault) = if skip {
+                    let (next, is_last_corrupt) = if skip {
                         search.next_intact_of_walk(source, position, last.as_ref())?
                     } else {
-                        (length, None)
+                        (length, false)
                     };
                     if next < length {
-                        last = last.filter(|_| fault.is_none());
+                        last = last.filter(|_| !is_last_corrupt);
                         walk.seek(next);
                         continue;
                     }

@@ -102,7 +102,7 @@ impl<F: Layout> Resync<F> {
     }
 
     /// As [`next_intact`](Self::next_intact), for the `position` at which a walk by headers found no batch. If `before`, the last
-    /// batch of the walk, is corrupt, its size may be wrong: then the search begins there, and its error is returned, too.
+    /// batch of the walk, is corrupt, its size may be wrong, and the search begins there. Also returns whether it is corrupt.
     ///
     /// # Errors
     /// [`ReadError`] if the bytes cannot be read.
@@ -111,11 +111,11 @@ impl<F: Layout> Resync<F> {
         source: &dyn ReadAt,
         position: u64,
         before: Option<&BatchHeader>,
-    ) -> Result<(u64, Option<record::Error>), ReadError> {
-        let Some(before) = before else { return Ok((self.next_intact(source, position)?, None)) };
-        let fault = self.verify(source, before.position, before.size)?.err();
-        let corrupt = if fault.is_some() { before.position } else { position };
-        Ok((self.next_intact(source, corrupt)?, fault))
+    ) -> Result<(u64, bool), ReadError> {
+        let Some(before) = before else { return Ok((self.next_intact(source, position)?, false)) };
+        let is_corrupt = self.verify(source, before.position, before.size)?.is_err();
+        let begin = if is_corrupt { before.position } else { position };
+        Ok((self.next_intact(source, begin)?, is_corrupt))
     }
 
     fn search(&mut self, source: &dyn ReadAt, position: u64) -> Result<u64, ReadError> {

@@ -172,7 +172,7 @@ impl<'t> Summarizer<'t> {
                     }
                     return Ok(self.summary);
                 }
-                Hop::Truncated(_) | Hop::Corrupt(_) => {
+                Hop::Truncated | Hop::Corrupt(_) => {
                     let from = pending.take().map_or(walk.position(), |before| before.position);
                     let next = self.resync(source, from, end)?;
                     if next >= end {
