@@ -262,15 +262,19 @@ impl ReadAhead {
     /// Waits until the block with the byte at `position` has been read. `None` if there is no such block, or it could not be read
     /// and the error was returned.
     fn at(&self, position: u64) -> io::Result<Option<MutexGuard<'_, State>>> {
+        let mut state = self.when_read(position)?;
+        match state.block_at(position).map(|block| &mut block.bytes) {
+            Some(Bytes::Read(_)) => Ok(Some(state)),
+            Some(Bytes::Failed(error)) => error.take().map_or(Ok(None), Err),
+            Some(Bytes::Awaited) | None => Ok(None),
+        }
+    }
+
+    /// Waits while a thread reads the block with the byte at `position`.
+    fn when_read(&self, position: u64) -> io::Result<MutexGuard<'_, State>> {
         let mut state = lock(&self.state);
         let mut spins = 0;
-        loop {
-            match state.block_at(position).map(|block| &mut block.bytes) {
-                None | Some(Bytes::Failed(None)) => return Ok(None),
-                Some(Bytes::Failed(error)) => return error.take().map_or(Ok(None), Err),
-                Some(Bytes::Read(_)) => return Ok(Some(state)),
-                Some(Bytes::Awaited) => {}
-            }
+        while let Some(Block { bytes: Bytes::Awaited, .. }) = state.block_at(position) {
             if spins < SPINS {
                 drop(state);
                 spins += 1;
@@ -288,6 +292,26 @@ impl ReadAhead {
                 state = lock(&self.state);
             }
         }
+        Ok(state)
+    }
+
+    /// If a chunk begins at `position`, near the end of a block, with `before` in front: these bytes and the rest of the block, and
+    /// the position of the next block, which has room for them. Otherwise the chunk would fill the memory after the block.
+    fn near_end(&self, position: u64, before: &[u8]) -> io::Result<Option<(Vec<u8>, u64)>> {
+        let mut state = lock(&self.state);
+        let Some(block) = state.block_at(position) else { return Ok(None) };
+        let (next, Bytes::Read(bytes)) = (block.end(), &block.bytes) else { return Ok(None) };
+        let rest = usize::try_from(next.saturating_sub(position)).unwrap_or(usize::MAX);
+        if rest >= LEAST_BYTES || rest >= bytes.len() || before.len() > MOST_ROOM {
+            return Ok(None);
+        }
+        let mut joined = Vec::new();
+        memory::append(&mut joined, before)?;
+        memory::append(&mut joined, &bytes[bytes.len().saturating_sub(rest)..])?;
+        drop(state);
+        let mut state = self.when_read(next)?;
+        let Some(Block { bytes: Bytes::Read(bytes), .. }) = state.block_at(next) else { return Ok(None) };
+        Ok((joined.len() <= bytes.room()).then_some((joined, next)))
     }
 }
 
@@ -316,7 +340,13 @@ impl ReadAt for ReadAhead {
     }
 
     fn take_ahead(&self, position: u64, before: &[u8], buffer: &mut ChunkBuffer) -> io::Result<bool> {
-        let Some(mut state) = self.at(position)? else { return Ok(false) };
+        if self.at(position)?.is_none() {
+            return Ok(false);
+        }
+        let joined = self.near_end(position, before)?;
+        let (before, position) =
+            joined.as_ref().map_or((before, position), |(joined, next)| (joined.as_slice(), *next));
+        let mut state = lock(&self.state);
         let Some(index) = state.blocks.iter().position(|block| (block.position..block.end()).contains(&position))
         else {
             return Ok(false);

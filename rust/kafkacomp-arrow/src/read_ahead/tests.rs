@@ -105,6 +105,31 @@ fn incomplete_batches_larger_than_the_least_room_are_put_in_front() {
 }
 
 #[test]
+fn a_chunk_that_begins_near_the_end_of_a_block_is_in_the_memory_of_the_next_one() {
+    let source = Arc::new(Faulty { from: 700_000, ..Faulty::new(1_000_000) });
+    let (mut buffer, data) = (ChunkBuffer::default(), &source.data);
+    let blocks = || {
+        let ahead = ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>, Arc::default());
+        expect(&ahead, 100_000, 100_000, 1_000_000, 200_000, 200_000);
+        assert!((0..4).all(|_| ahead.read_next(4, &mut ChunkBuffer::default())));
+        ahead
+    };
+    let ahead = blocks();
+    // The chunk before ended 5,000 bytes before the end of a block, and 7,000 are kept.
+    assert!(ahead.take_ahead(295_000, &data[288_000..295_000], &mut buffer).unwrap());
+    assert!(*buffer == data[288_000..500_000]);
+    assert_eq!(buffer.room(), ROOM - 12_000);
+    assert_eq!(lock(&ahead.state).taken, Some(200_000));
+    // The next block cannot be read: the bytes before it come first.
+    assert!(ahead.take_ahead(695_000, &[], &mut buffer).unwrap());
+    assert!(*buffer == data[695_000..700_000]);
+    assert_eq!(ahead.take_ahead(700_000, &[], &mut buffer).unwrap_err().to_string(), "in a read");
+    // The next block has too little room.
+    assert!(blocks().take_ahead(295_000, &data[225_000..295_000], &mut buffer).unwrap());
+    assert!(*buffer == data[225_000..300_000]);
+}
+
+#[test]
 fn a_block_is_read_into_returned_memory() {
     let (source, pool) = (Arc::new(Faulty::new(1_000_000)), Arc::new(BufferPool::default()));
     let ahead = ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>, Arc::clone(&pool));

@@ -69,6 +69,12 @@ impl ChunkBuffer {
         Ok(())
     }
 
+    /// Moves the bytes to the front of the memory, so that more fit after them.
+    pub(super) fn move_to_front(&mut self) {
+        self.data.copy_within(self.begin..self.end, 0);
+        (self.begin, self.end) = (0, self.end.saturating_sub(self.begin));
+    }
+
     /// All memory, and the position where the chunk begins in it. After a change, [`set_length`](Self::set_length) says where it ends.
     pub(super) fn memory(&mut self) -> (&mut Vec<u8>, usize) {
         (&mut self.data, self.begin)
@@ -123,6 +129,16 @@ mod tests {
         assert!(buffer.is_empty());
         let (data, chunk) = buffer.into_parts();
         assert_eq!((data.len(), &data[40..], chunk), (100, &[1; 60][..], 40..40));
+    }
+
+    #[test]
+    fn a_chunk_takes_the_room_in_front_before_memory_grows() {
+        let source = InMemory((0..=255).collect::<Vec<u8>>());
+        let mut buffer = ChunkBuffer::new(source.0[..100].to_vec(), 70..100);
+        let address = buffer.as_ptr();
+        extend_chunk(&source, 70, 30, 100, &mut buffer).unwrap();
+        assert_eq!((&*buffer, buffer.room()), (&source.0[70..170], 0));
+        assert_eq!(buffer.as_ptr().wrapping_add(70), address);
     }
 
     #[test]

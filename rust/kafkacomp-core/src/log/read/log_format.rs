@@ -7,8 +7,9 @@
 //! ```
 //! The magics 0 and 1 have different meanings in the two formats, so the log format must be known first. Entries are read
 //! from the start of the file with both layouts. An entry that is not empty and whose checksum is right decides for its
-//! layout. Empty messages of 0.7 decide only if the file has nothing else: a log of 0.8 whose first offset is 5 * 2^32
-//! begins like one.
+//! layout. If the first bytes cannot be a message of 0.7, like those of a batch whose offset is less than 5 * 2^32, no entry is
+//! read. Empty messages of 0.7 decide only if the file has nothing else: a log of 0.8 whose first offset is 5 * 2^32 begins like
+//! one.
 
 use super::source::read_part;
 use crate::log::ReadAt;
@@ -84,27 +85,26 @@ impl LogFormat {
             Side { log_format: Self::MessageSet, at: 0, most, outcome: Outcome::Open },
             Side { log_format: Self::Records, at: 0, most, outcome: Outcome::Open },
         ];
+        // Bytes that cannot be messages of 0.7 are of a later format, unless the name is that of a log of 0.7.
+        let may_be_records = named != Some(Self::MessageSet) && length >= HEADER_SIZE_UP_TO_MAGIC as u64;
         let mut buffer = Vec::new();
         for _ in 0..MOST_ENTRIES {
             for side in &mut sides {
                 if side.outcome == Outcome::Open {
                     side.step(source, length, &mut buffer)?;
                 }
-                if side.outcome == Outcome::Evidence {
-                    return Ok(Some(side.log_format));
+                match side.outcome {
+                    Outcome::Evidence => return Ok(Some(side.log_format)),
+                    // The first batch, which may have 1 MB, need not be read.
+                    Outcome::Impossible if may_be_records => return Ok(Some(Self::Records)),
+                    _ => {}
                 }
             }
             if sides.iter().all(|side| side.outcome != Outcome::Open) {
                 break;
             }
         }
-        // Bytes that cannot be messages of 0.7 are of a later format, unless the name is that of a log of 0.7.
-        let may_be_records = named != Some(Self::MessageSet) && length >= HEADER_SIZE_UP_TO_MAGIC as u64;
-        Ok(match sides.map(|side| side.outcome) {
-            [Outcome::AllEmpty, _] => Some(Self::MessageSet),
-            [Outcome::Impossible, _] if may_be_records => Some(Self::Records),
-            _ => None,
-        })
+        Ok((sides[0].outcome == Outcome::AllEmpty).then_some(Self::MessageSet))
     }
 }
 

@@ -130,6 +130,10 @@ pub(super) fn extend_chunk(
 ) -> io::Result<()> {
     debug_assert!(there <= buffer.len(), "the bytes after those of the chunk are of an earlier one");
     let mut at = there;
+    if buffer.room().saturating_add(wanted) > buffer.capacity() {
+        // The room in front is for the end of another chunk.
+        buffer.move_to_front();
+    }
     let (memory, room) = buffer.memory();
     let needed = room.saturating_add(wanted.min(AT_ONCE));
     if needed > memory.capacity() {
