@@ -33,6 +33,7 @@ RULES = {
     "length near 2^31": "Java's int overflows in size + 12 and throws; a batch that long is a cut tail here",
     "batch below its format's overhead": "Java finds out when a field is read; here it is an error at once",
     "lz4 block checksum cut": "Java throws a BufferUnderflowException, -1, where it lacks 4 bytes; a codec fails here",
+    "snappy block near 2^31": "Java takes what a block claims for a negative number, -1; a codec fails here",
     "gzip length symbols": "libdeflate takes deflate's two unused length symbols for 258, zlib none; the CRC is right",
     "lz4 empty block": "behind a block of nothing Java's stream says end once, then reads on; here the content ends",
     "Java's memory": "Java takes memory for as many records as a header claims, and fails; here the records are read",

@@ -41,6 +41,12 @@ CLASSES = {
     "UnsupportedForMessageFormatException": kc.UnsupportedForMessageFormatError,
 }
 
+#: Exceptions that are errors of a codec here: of which class, and the rule.
+IN_CODEC = {
+    "BufferUnderflowException": (kc.TruncatedError, "lz4 block checksum cut"),
+    "NegativeArraySizeException": (kc.DecompressionError, "snappy block near 2^31"),
+}
+
 
 def compare(case: validator.Case) -> Verdict:
     """Compares one case with the answer of 3.9, and that with the answer of 4.3."""
@@ -63,10 +69,9 @@ def compare(case: validator.Case) -> Verdict:
         if rule == "skipped keys" and found is not None:
             compare_renumbered(case.data, cfg, found, verdict)
         return verdict
-    if answer.error == "BufferUnderflowException" and isinstance(
-        getattr(failure, "__cause__", None), kc.TruncatedError
-    ):
-        verdict.rules["lz4 block checksum cut"] += 1
+    cause, excuse = IN_CODEC.get(answer.error or "", (None, ""))
+    if cause is not None and isinstance(getattr(failure, "__cause__", None), cause):
+        verdict.rules[excuse] += 1
         return verdict
     if answer.error == "KafkaException" and not isinstance(failure, kc.CorruptRecordError):
         with contextlib.suppress(kc.KafkaCompError):
