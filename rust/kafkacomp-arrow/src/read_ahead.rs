@@ -295,8 +295,10 @@ impl ReadAhead {
         Ok(state)
     }
 
-    /// If a chunk begins at `position`, near the end of a block, with `before` in front: these bytes and the rest of the block, and
-    /// the position of the next block, which has room for them. Otherwise the chunk would fill the memory after the block.
+    /// For a chunk that begins near the end of a block, `before` and then the byte at `position`: `before` with the rest of that
+    /// block, and the position of the next block. `None` if the chunk begins elsewhere, or the next block has no room for them.
+    ///
+    /// In the memory of the first block, the chunk would have to grow, and its bytes would be copied from the next one.
     fn near_end(&self, position: u64, before: &[u8]) -> io::Result<Option<(Vec<u8>, u64)>> {
         let mut state = lock(&self.state);
         let Some(block) = state.block_at(position) else { return Ok(None) };

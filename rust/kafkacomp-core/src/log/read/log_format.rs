@@ -104,7 +104,8 @@ impl LogFormat {
                 break;
             }
         }
-        Ok((sides[0].outcome == Outcome::AllEmpty).then_some(Self::MessageSet))
+        let [message_set, _] = sides;
+        Ok((message_set.outcome == Outcome::AllEmpty).then_some(Self::MessageSet))
     }
 }
 

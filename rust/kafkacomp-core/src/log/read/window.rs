@@ -131,7 +131,7 @@ pub(super) fn extend_chunk(
     debug_assert!(there <= buffer.len(), "the bytes after those of the chunk are of an earlier one");
     let mut at = there;
     if buffer.room().saturating_add(wanted) > buffer.capacity() {
-        // The room in front is for the end of another chunk.
+        // The room in front is for bytes that come before the chunk, which are there by now.
         buffer.move_to_front();
     }
     let (memory, room) = buffer.memory();
