@@ -184,3 +184,39 @@ fn fill<'b>(
     let size = size.min(length.saturating_sub(at)) as usize;
     Ok(read_part(source, at, size, buffer)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    /// The first bytes of a file, after which nothing can be read.
+    struct Beginning(Vec<u8>);
+
+    impl ReadAt for Beginning {
+        fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+            let range = position as usize..position as usize + buffer.len();
+            buffer.copy_from_slice(self.0.get(range).ok_or_else(|| io::Error::other("not read"))?);
+            Ok(buffer.len())
+        }
+
+        fn length(&self) -> io::Result<u64> {
+            Ok(1 << 20)
+        }
+    }
+
+    #[test]
+    fn no_batch_is_read_where_the_first_bytes_cannot_begin_a_message_of_0_7() {
+        let of = |offset: u64, name| {
+            let beginning = Beginning(offset.to_be_bytes()[..5].to_vec());
+            LogFormat::of_named_content(&beginning, 1 << 20, name)
+        };
+        for offset in [0, 1, (5 << 32) - 1, u64::MAX] {
+            assert_eq!(of(offset, "0.log").unwrap(), Some(LogFormat::Records), "{offset}");
+            // The name of a log of 0.7 speaks against it.
+            assert!(of(offset, "0.kafka").is_err(), "{offset}");
+        }
+        assert!(of(5 << 32, "0.log").is_err());
+    }
+}
