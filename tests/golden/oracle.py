@@ -42,6 +42,7 @@ RULES = {
     "linked lz4 blocks": "Java refuses linked blocks; they are read here",
     "further lz4 frame": "Java stops at the first EndMark; a further frame is read here",
     "claimed memory": "Java takes what a record, message or block claims to need and dies; nothing is taken here",
+    "snappy block near 2^31": "Java takes what a block claims for a negative number, -1; a codec fails here",
     "pieces of a damaged stream": "a failing read takes what it had with it, and Java reads large records whole",
     "lz4 match of distance 0": "both have liblz4 copy what the memory held before, which nobody can compare",
     "lz4 block checksum cut": "Java throws a BufferUnderflowException, -1, where it lacks 4 bytes; a codec fails here",
@@ -221,7 +222,7 @@ def with_claims_refused(expected: dict[str, Any], verdict: Verdict) -> dict[str,
     """The batch; if Java took what a snappy block claims for a negative number, with a codec's failure instead."""
     if expected["ct"] != SNAPPY or (expected["err"] or {}).get("c") != "NegativeArraySizeException":
         return expected
-    verdict.rules["claimed memory"] += 1
+    verdict.rules["snappy block near 2^31"] += 1
     return {**expected, "err": {**expected["err"], "c": "KafkaException"}}
 
 

@@ -23,7 +23,7 @@ FULL_SET_RULES = {
     "skipped keys": 26,
     "length near 2^31": 3,
     "batch below its format's overhead": 3,
-    "Java's memory": 1,
+    "claimed memory": 1,
 }
 
 

@@ -36,7 +36,7 @@ RULES = {
     "snappy block near 2^31": "Java takes what a block claims for a negative number, -1; a codec fails here",
     "gzip length symbols": "libdeflate takes deflate's two unused length symbols for 258, zlib none; the CRC is right",
     "lz4 empty block": "behind a block of nothing Java's stream says end once, then reads on; here the content ends",
-    "Java's memory": "Java takes memory for as many records as a header claims, and fails; here the records are read",
+    "claimed memory": "Java takes memory for as many records as a header claims, and fails; here the records are read",
 }
 
 
@@ -63,7 +63,7 @@ def intended(data: bytes, error: dict[str, Any] | None) -> str | None:
     if name == "UnsupportedOperationException" and "skipped" in str(error):
         return "skipped keys"
     if name == "OutOfMemoryError":
-        return "Java's memory"
+        return "claimed memory"
     position = 0
     while position + LOG_OVERHEAD + 5 <= len(data):
         size = int.from_bytes(data[position + 8 : position + 12], "big", signed=True)

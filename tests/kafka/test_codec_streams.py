@@ -15,6 +15,9 @@ from livekafka import streams
 if TYPE_CHECKING:
     from pathlib import Path
 
+#: How many bytes zstd-jni reads at once.
+READ_LENGTH = 128 * 1024 + 3
+
 
 def outcome(case: streams.Case) -> tuple[bool, bytes]:
     """Whether kafkacomp reads it, and what."""
@@ -47,3 +50,19 @@ def test_same_as_kafka(tmp_path: Path, count: int) -> None:
                 differing.setdefault(kc.CompressionType(case.compression_type).name, []).append(number)
     # Linked blocks and skippable frames of LZ4 are all that is read beyond Kafka.
     assert set(differing) <= {"LZ4"}, f"seed {seed}: {differing}"
+
+
+@pytest.mark.parametrize("read_length", [0, READ_LENGTH], ids=["first read", "second read"])
+def test_truncated_skippable_frame(tmp_path: Path, read_length: int) -> None:
+    """zstd-jni returns the number of bytes that the frame lacks as an int, of which some are error codes."""
+    frame = kc.compress(random.randbytes(read_length), "zstd")
+    sizes = (0, 1, 2**16, 2**31 - 1, 2**31, *range(2**32 - 124, 2**32 - 116), 2**32 - 2, 2**32 - 1)
+    datas = [
+        frame + b"\x57\x2a\x4d\x18" + min(size + present, 2**32 - 1).to_bytes(4, "little") + bytes(present)
+        for size in sizes
+        for present in (0, 1, 118, 119, 120, 1000, READ_LENGTH)
+    ]
+    cases = [streams.Case(kc.CompressionType.ZSTD, 2, data) for data in datas]
+    read = [theirs.ok for theirs in streams.decompress(cases, tmp_path)]
+    assert [outcome(case)[0] for case in cases] == read
+    assert set(read) == {True, False}

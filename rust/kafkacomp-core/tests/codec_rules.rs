@@ -198,4 +198,20 @@ fn zstd_rules() {
         &None,
         &plain,
     );
+    // But not a skippable frame that lacks 2^32 - 119 bytes or more: zstd-jni takes their number for an error code.
+    let truncated = Some((CodecFault::Truncated, length as u64 + 8));
+    let lacking = |bytes: u32, present: u8| {
+        cat(&[
+            &frame,
+            &encode::skippable(7, 0)[..4],
+            &(bytes + u32::from(present)).to_le_bytes(),
+            &vec![1; present.into()],
+        ])
+    };
+    for present in [0, 1, 100] {
+        check(CompressionType::Zstd, &lacking(u32::MAX - 119, present), &truncated, &None, &plain);
+        check(CompressionType::Zstd, &lacking(u32::MAX - 118, present), &truncated, &truncated, &plain);
+    }
+    check(CompressionType::Zstd, &lacking(u32::MAX - 255, 255), &truncated, &None, &plain);
+    check(CompressionType::Zstd, &lacking(u32::MAX, 0), &truncated, &truncated, &plain);
 }

@@ -413,3 +413,19 @@ fn readers_and_writers() {
         }
     }
 }
+
+/// How much a truncated skippable frame may lack is the same for the stream and at once.
+#[test]
+fn truncated_skippable_frames() {
+    use common::encode;
+    let frame = encode::zstd(b"content", 3, false, false);
+    for size in [0, 1, 7, 1 << 31, u32::MAX - 119, u32::MAX - 118, u32::MAX - 112, u32::MAX - 111, u32::MAX] {
+        let mut data = [frame.as_slice(), &encode::skippable(4, 7)].concat();
+        data[frame.len() + 4..frame.len() + 8].copy_from_slice(&size.to_le_bytes());
+        let mut decoder = MultiFrameDecoder::new(CompressionType::Zstd, record_set(2));
+        let pieces = Pieces(vec![5]);
+        let (content, _, end) = decoded(&mut decoder, &data, &pieces, &pieces);
+        assert_eq!(content, b"content");
+        assert_eq!(end.is_ok(), common::as_record_set(CompressionType::Zstd, 2, &data).0.is_ok(), "{size}");
+    }
+}

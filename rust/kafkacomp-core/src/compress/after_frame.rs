@@ -33,10 +33,13 @@ pub(super) enum Further {
     },
     /// Frames. The first that is not valid and complete is ignored with all that follows it.
     ValidFrames,
-    /// Frames. The last may be truncated if it begins in the same read of `read_length` bytes as the data end.
+    /// Frames. The last may be truncated if it begins in the same read of `read_length` bytes as the data end, and lacks
+    /// `max_lack` bytes or fewer.
     LastMayBeTruncated {
         /// The reader's buffer, in bytes.
         read_length: usize,
+        /// The most bytes that a skippable frame may lack.
+        max_lack: u64,
     },
 }
 
@@ -57,13 +60,14 @@ impl AfterFrame {
         }
     }
 
-    /// Whether a further frame may be truncated: the data end at `end`, the frame begins at `start`.
-    pub(super) fn may_be_truncated(self, start: u64, end: u64) -> bool {
+    /// Whether a further frame may be truncated: the data end at `end`, the frame begins at `start`. `lacking`: the bytes
+    /// that it lacks if it is skippable, otherwise 0.
+    pub(super) fn may_be_truncated(self, start: u64, end: u64, lacking: u64) -> bool {
         match self.further {
             Further::FramesWithValidHeaders { ignored_length } => end.saturating_sub(start) <= ignored_length as u64,
-            Further::LastMayBeTruncated { read_length } => {
+            Further::LastMayBeTruncated { read_length, max_lack } => {
                 let reads = |length: u64| length.saturating_sub(1) / read_length as u64;
-                reads(start) == reads(end)
+                reads(start) == reads(end) && lacking <= max_lack
             }
             Further::Nothing | Further::Ignored | Further::Frames | Further::ValidFrames => false,
         }

@@ -56,6 +56,11 @@ pub(in super::super) trait FrameDecode: Send {
         false
     }
 
+    /// The number of bytes that a skippable frame lacks after its header; 0 for other frames.
+    fn lacking(&self) -> u64 {
+        0
+    }
+
     /// The number of bytes read so far, over all frames.
     fn position(&self) -> u64;
 

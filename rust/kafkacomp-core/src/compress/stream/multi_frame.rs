@@ -128,7 +128,9 @@ impl Decoder for MultiFrameDecoder {
             State::First => self.decoder.finish(),
             State::Further { start } => self.decoder.finish().or_else(|error| {
                 let truncated = error.fault.kind() == CodecFaultKind::Truncated;
-                let ignored = self.ignores(&error.fault) || (truncated && self.rules.may_be_truncated(start, end));
+                let lacking = self.decoder.frame().lacking();
+                let ignored =
+                    self.ignores(&error.fault) || (truncated && self.rules.may_be_truncated(start, end, lacking));
                 if ignored { Ok(()) } else { Err(error) }
             }),
         }

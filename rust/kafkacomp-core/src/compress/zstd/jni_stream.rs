@@ -12,6 +12,10 @@ use ::zstd::zstd_safe::{DCtx, InBuffer, OutBuffer};
 /// zstd-jni's input buffer: `ZSTD_DStreamInSize`, a block and its header.
 pub(super) const INPUT_LENGTH: usize = BLOCK_SIZE_MAX as usize + 3;
 
+/// The most bytes that zstd may ask for. zstd-jni returns this hint as an `int`, in which a greater one is an error code (from
+/// -1 to -119, `ZSTD_isError`). Only a skippable frame can lack so many.
+pub(super) const MAX_HINT: u32 = u32::MAX - 119;
+
 /// The state of zstd-jni's stream between reads.
 struct Stream<'a> {
     context: DCtx<'static>,
@@ -74,6 +78,9 @@ impl Stream<'_> {
             let consumed = source.pos();
             let left = hint.map_err(|code| self.input.error_at(self.position, fault(code)))?;
             self.position += consumed;
+            if left > MAX_HINT as usize {
+                return Err(self.input.error_at(data.len(), CodecFault::Truncated));
+            }
             if left == 0 {
                 self.frame_finished = true;
                 self.need_read = self.position == self.filled;

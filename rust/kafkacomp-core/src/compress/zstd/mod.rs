@@ -13,9 +13,9 @@
 //!
 //! Where Kafka's reader (zstd-jni's `ZstdInputStream`) is looser, and with it
 //! [`Strictness::Tolerant`](super::Strictness) and [`Strictness::Kafka`](super::Strictness): empty data are
-//! empty content, and the last of several frames may be truncated if it begins in the same read of the input. Data that one call
-//! refuses are read again by a stream that behaves like zstd-jni's. Dictionaries, which Kafka never uses, are refused, and so is a
-//! window above [`MAX_ZSTD_WINDOW`](crate::limits::MAX_ZSTD_WINDOW).
+//! empty content, and the last of several frames may be truncated if it begins in the same read of the input, except for a
+//! skippable frame that lacks almost 4 GiB. Data that one call refuses are read again by a stream that behaves like zstd-jni's.
+//! Dictionaries, which Kafka never uses, are refused, and so is a window above [`MAX_ZSTD_WINDOW`](crate::limits::MAX_ZSTD_WINDOW).
 
 mod decode;
 mod encode;
@@ -40,7 +40,10 @@ pub(super) fn after_frame(strictness: Strictness) -> AfterFrame {
         Strictness::Specification => AfterFrame::FRAMES,
         Strictness::Tolerant | Strictness::Kafka => AfterFrame {
             empty_data: true,
-            further: Further::LastMayBeTruncated { read_length: jni_stream::INPUT_LENGTH },
+            further: Further::LastMayBeTruncated {
+                read_length: jni_stream::INPUT_LENGTH,
+                max_lack: u64::from(jni_stream::MAX_HINT),
+            },
             ..AfterFrame::FRAMES
         },
     }

@@ -1,6 +1,7 @@
 //! Incremental decompression of one frame by zstd's own stream. zstd allocates the window, but its pages are mapped only as far as
 //! there is content.
 
+use super::super::skippable::{HEADER_LENGTH, data_size, is_skippable};
 use super::super::stream::{FrameDecode, Room, copy};
 use super::super::{CodecError, CodecFault, CompressionType, Strictness};
 use super::fault::{fault, is};
@@ -124,6 +125,15 @@ impl FrameDecode for StreamDecoder {
 
     fn in_header(&self) -> bool {
         self.length < 4
+    }
+
+    fn lacking(&self) -> u64 {
+        match self.head.first_chunk() {
+            Some(header) if is_skippable(header) && self.length >= HEADER_LENGTH as u64 => {
+                (HEADER_LENGTH as u64 + u64::from(data_size(*header))).saturating_sub(self.length)
+            }
+            _ => 0,
+        }
     }
 
     fn position(&self) -> u64 {
