@@ -130,6 +130,11 @@ impl Open {
         }
     }
 
+    /// Whether the planner reads the next chunk itself, because no bytes of a file were read ahead.
+    pub fn reads_now(&self) -> bool {
+        self.source.0.as_slice().is_none() && self.ahead.as_ref().is_none_or(|ahead| ahead.is_empty())
+    }
+
     /// Reads a chunk of about `target` bytes, and returns its length and what follows it. `waiting` is the number of threads that wait
     /// for the planner.
     pub fn read(

@@ -22,6 +22,7 @@ use crate::leader_epochs::LeaderEpochs;
 use crate::missing::PartitionId;
 use crate::open::{Finish, Open, Step};
 use crate::options::{OnError, Partition, ScanOptions, Segment};
+use crate::pool::BufferPool;
 use crate::read_ahead::AheadOf;
 use crate::report::{ScanError, ScanReport, SkippedRange};
 
@@ -86,6 +87,9 @@ pub struct Planner {
     report: Arc<Mutex<ScanReport>>,
     ahead: Arc<AheadOf>,
     chunk_bytes: usize,
+    /// Somewhat more than the length of the last chunk that was not the end of a segment.
+    usual_length: usize,
+    pool: Arc<BufferPool>,
     failed: bool,
     /// The segment that was opened last.
     segment: Arc<str>,
@@ -110,9 +114,19 @@ impl Planner {
         ahead: Arc<AheadOf>,
         chunk_bytes: usize,
     ) -> Self {
-        let partitions = partitions.into_iter().enumerate();
-        let segment = Arc::from("");
-        Self { partitions, current: None, open: None, options, report, ahead, chunk_bytes, failed: false, segment }
+        Self {
+            partitions: partitions.into_iter().enumerate(),
+            current: None,
+            open: None,
+            options,
+            report,
+            ahead,
+            chunk_bytes,
+            usual_length: 0,
+            pool: BufferPool::shared(),
+            failed: false,
+            segment: Arc::from(""),
+        }
     }
 
     /// The name of the segment that is being read.
@@ -125,6 +139,16 @@ impl Planner {
     pub fn next_or_panicked(&mut self, buffer: &mut ChunkBuffer, waiting: &AtomicUsize) -> Option<Chunk> {
         catch_unwind(AssertUnwindSafe(|| self.next(buffer, waiting)))
             .unwrap_or_else(|panic| Some(self.panicked(panic.as_ref())))
+    }
+
+    /// Gives a chunk returned memory for one as large as the last, if its buffer has less: new memory costs a page fault for each page.
+    fn renew(&self, buffer: &mut ChunkBuffer) {
+        if buffer.capacity() < self.usual_length
+            && let Some(memory) = self.pool.take_returned(self.usual_length)
+        {
+            let small = std::mem::replace(buffer, ChunkBuffer::new(memory, 0..0));
+            self.pool.give(small.into_parts().0);
+        }
     }
 
     fn panicked(&mut self, panic: &(dyn Any + Send)) -> Chunk {
@@ -153,6 +177,9 @@ impl Planner {
             let (position, expected) = (open.position(), open.expected());
             let context = Arc::clone(&open.context);
             let (source, ordered, started) = (Some(open.source.clone()), open.ordered, open.has_started());
+            if open.reads_now() {
+                self.renew(buffer);
+            }
             let (length, step) = open.read(buffer, self.target(), waiting, &self.options, &self.report);
             let verified_to = open.verified_to;
             let (finish, error) = match step {
@@ -186,6 +213,7 @@ impl Planner {
                 self.ahead.set(None);
             } else {
                 self.open = Some(open);
+                self.usual_length = length.saturating_add(length / 16);
             }
             if length > 0 || error.is_some() {
                 return Some(Chunk {

@@ -10,6 +10,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -170,6 +171,17 @@ impl std::fmt::Debug for ReadAhead {
     }
 }
 
+impl Drop for ReadAhead {
+    fn drop(&mut self) {
+        let State { blocks, spare, .. } = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let unused = blocks.drain(..).filter_map(|block| match block.bytes {
+            Bytes::Read(buffer) => Some(buffer.into_parts().0),
+            Bytes::Awaited | Bytes::Failed(_) => None,
+        });
+        spare.drain(..).chain(unused).for_each(|memory| self.pool.give(memory));
+    }
+}
+
 impl ReadAhead {
     /// Over `source`, into memory of `pool`; nothing is read ahead before the first chunk.
     pub fn new(source: Arc<dyn ReadAt>, pool: Arc<BufferPool>) -> Self {
@@ -188,6 +200,9 @@ impl ReadAhead {
         // If each chunk is one large batch, a block should be as long: else ever more of the next block would be copied.
         let size = if is_near || state.are_large { used.max(plan.target) } else { plan.target };
         let size = size.saturating_sub(kept.saturating_sub(ROOM / 2)).max(ROOM);
+        // Somewhat more than a large batch, about `ROOM / 4` bytes: if it ends just after its block, the planner waits for the next
+        // one. Slowly, because the next blocks may have been read with an earlier size.
+        let size = if state.are_large { size.saturating_add(ROOM / 16).saturating_sub(kept / 4) } else { size };
         state.size = if size > MOST_BYTES { 0 } else { size };
         state.end = plan.end;
         state.is_compressed = plan.is_compressed;
@@ -197,6 +212,11 @@ impl ReadAhead {
             state.drop_until(u64::MAX);
             state.next = plan.read_to;
         }
+    }
+
+    /// Whether no block waits for the planner.
+    pub fn is_empty(&self) -> bool {
+        lock(&self.state).blocks.is_empty()
     }
 
     fn read_next(&self, most: usize, buffer: &mut ChunkBuffer) -> bool {
@@ -215,10 +235,10 @@ impl ReadAhead {
         }
         drop(state);
         // After a panic the planner reads the bytes itself, and its panic becomes an error that names the segment.
-        let read = catch_unwind(AssertUnwindSafe(|| self.fill(&mut data, room, position, length))).unwrap_or(Ok(false));
+        let read = catch_unwind(AssertUnwindSafe(|| self.fill(&mut data, room, position, length))).unwrap_or(Ok(None));
         let bytes = match read {
-            Ok(true) => Bytes::Read(ChunkBuffer::new(data, room..room.saturating_add(length))),
-            Ok(false) => Bytes::Failed(None),
+            Ok(Some(block)) => Bytes::Read(ChunkBuffer::new(data, block)),
+            Ok(None) => Bytes::Failed(None),
             // The planner gets the bytes before those that the storage cannot read.
             Err(error) if is_unreadable(&error) => Bytes::Failed(None),
             Err(error) => Bytes::Failed(Some(error)),
@@ -239,12 +259,24 @@ impl ReadAhead {
         if is_awaited {
             self.changed.notify_all();
         }
+        self.give_way(position);
         true
     }
 
-    /// Reads a block to the bytes after `room`; false if the source ends within it.
-    fn fill(&self, data: &mut Vec<u8>, room: usize, position: u64, length: usize) -> io::Result<bool> {
-        let needed = room.saturating_add(length);
+    /// Lets the threads plan first that read the blocks before the one at `position`: each thread should decode what it has read, and
+    /// one that asks for the planner would wait for these blocks anyway.
+    fn give_way(&self, position: u64) {
+        for _ in 0..SPINS {
+            if lock(&self.state).blocks.front().is_none_or(|block| block.position >= position) {
+                return;
+            }
+            (0..PAUSES).for_each(|_| std::hint::spin_loop());
+        }
+    }
+
+    /// Reads a block to memory after at least `room` bytes, and returns where; `None` if the source ends within it.
+    fn fill(&self, data: &mut Vec<u8>, room: usize, position: u64, length: usize) -> io::Result<Option<Range<usize>>> {
+        let needed = ChunkBuffer::most_room(room).saturating_add(length);
         if data.capacity() < needed {
             // The memory that is too small is freed: from the pool, columns would take it. New memory has room for somewhat longer
             // blocks. A vector that grows would double: too much for the views that retain it.
@@ -256,7 +288,9 @@ impl ReadAhead {
         if data.len() < needed {
             memory::resize(data, needed)?;
         }
-        Ok(read_full(self.source.as_ref(), &mut data[room..needed], position)? == length)
+        let begin = ChunkBuffer::fast_room(data, room, position);
+        let block = begin..begin.saturating_add(length);
+        Ok((read_full(self.source.as_ref(), &mut data[block.clone()], position)? == length).then_some(block))
     }
 
     /// Waits until the block with the byte at `position` has been read. `None` if there is no such block, or it could not be read

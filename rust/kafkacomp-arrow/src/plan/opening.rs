@@ -20,7 +20,6 @@ use crate::missing::PartitionId;
 use crate::open::{Ends, Open};
 use crate::options::{IsolationLevel, OnError, Partition, Segment};
 use crate::overlap;
-use crate::pool::BufferPool;
 use crate::read_ahead::ReadAhead;
 use crate::relocate;
 use crate::report::{ScanError, SkippedRange};
@@ -155,7 +154,7 @@ impl Planner {
             && self.options.on_error == OnError::Raise
             && segment.files.is_local()
             && source.as_slice().is_none();
-        let ahead = reads_ahead.then(|| Arc::new(ReadAhead::new(Arc::clone(&source), BufferPool::shared())));
+        let ahead = reads_ahead.then(|| Arc::new(ReadAhead::new(Arc::clone(&source), Arc::clone(&self.pool))));
         let source = ahead.clone().map_or(source, |source| source as Arc<dyn ReadAt>);
         let source: Arc<dyn ReadAt> = Arc::new(KeptAhead::new(source));
         let length = source.length().map_err(io)?;

@@ -143,9 +143,10 @@ fn a_block_is_read_into_returned_memory() {
     assert!(ahead.take_ahead(0, &[], &mut buffer).unwrap());
     assert!(*buffer == source.data[..200_000]);
     let (data, chunk) = buffer.into_parts();
-    assert_eq!((data.as_ptr(), chunk), (address, ROOM..ROOM + 200_000));
+    let room = ChunkBuffer::fast_room(&data, ROOM, 0);
+    assert_eq!((data.as_ptr(), chunk), (address, room..room + 200_000));
     // Bytes of the memory that no chunk needs are not filled again.
-    assert!(data.len() == 400_000 && data[ROOM + 200_000..].iter().all(|&byte| byte == 7));
+    assert!(data.len() == 400_000 && data[room + 200_000..].iter().all(|&byte| byte == 7));
     // The memory of the buffer that the block replaced is for the next one.
     assert!(ahead.read_next(2, &mut ChunkBuffer::default()));
     expect(&ahead, 200_000, 200_000, 1_000_000, 200_000, 200_000);
@@ -153,6 +154,38 @@ fn a_block_is_read_into_returned_memory() {
     assert!(ahead.take_ahead(200_000, &[], &mut buffer).unwrap());
     assert!(*buffer == source.data[200_000..400_000]);
     assert_eq!(buffer.capacity(), 350_000);
+}
+
+#[test]
+fn a_thread_gives_way_to_one_that_reads_a_block_before_its_own() {
+    let source = Arc::new(Faulty::new(600_000));
+    let ahead = ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>, Arc::default());
+    expect(&ahead, 0, 0, 600_000, 200_000, 200_000);
+    // Another thread is reading the first block.
+    lock(&ahead.state).next = 200_000;
+    lock(&ahead.state).blocks.push_back(Block { position: 0, length: 200_000, bytes: Bytes::Awaited });
+    thread::scope(|scope| {
+        let second = scope.spawn(|| ahead.read_next(2, &mut ChunkBuffer::default()));
+        while !matches!(lock(&ahead.state).block_at(200_000), Some(Block { bytes: Bytes::Read(_), .. })) {
+            thread::yield_now();
+        }
+        lock(&ahead.state).block_at(0).unwrap().bytes = Bytes::Read(ChunkBuffer::new(vec![1; 200_000], 0..200_000));
+        assert!(ahead.take_ahead(0, &[], &mut ChunkBuffer::default()).unwrap());
+        assert!(second.join().unwrap());
+    });
+    // A block that nobody takes is not waited for: its reader may never plan.
+    lock(&ahead.state).blocks.push_front(Block { position: 0, length: 200_000, bytes: Bytes::Awaited });
+    assert!(ahead.read_next(3, &mut ChunkBuffer::default()));
+}
+
+#[test]
+fn the_memory_of_blocks_returns_to_the_pool() {
+    let (source, pool) = (Arc::new(Faulty::new(600_000)), Arc::new(BufferPool::default()));
+    let ahead = ReadAhead::new(Arc::clone(&source) as Arc<dyn ReadAt>, Arc::clone(&pool));
+    expect(&ahead, 0, 0, 600_000, 200_000, 200_000);
+    assert!(ahead.is_empty() && ahead.read_next(2, &mut ChunkBuffer::default()) && !ahead.is_empty());
+    drop(ahead);
+    assert!(pool.take_returned(200_000).is_some() && pool.take_returned(200_000).is_none());
 }
 
 #[test]

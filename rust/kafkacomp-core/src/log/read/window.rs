@@ -140,6 +140,8 @@ pub(super) fn extend_chunk(
         // A vector that grows would double. Views retain the memory, and a pool has no use for very different sizes.
         memory::reserve_exact(memory, needed.saturating_add(SPARE).saturating_sub(memory.len()))?;
     }
+    buffer.move_to_fast(position, there, wanted)?;
+    let (memory, room) = buffer.memory();
     let read = extend(source, position, wanted, (memory, room), &mut at);
     buffer.set_length(at);
     read
