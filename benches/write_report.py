@@ -136,6 +136,8 @@ def _two_threads(aim: dict[str, Any], report: dict[str, Any]) -> Iterator[Line]:
             # Two processes need the time of one for twice the records.
             share = fastest[f"{kind}_processes"] / 2 / fastest[f"{kind}_2"]
             beside = f"fastest passes {share:.2f}"
+            if one_file := ratios.get(f"{kind} threads by one file"):
+                beside += f", on one file {one_file:.2f}"
             yield Line(f"{what}: by processes", aim["by_processes"], ratios[f"{kind} threads by processes"], beside)
             if processes >= aim["speedup"]:
                 gain = fastest[f"{kind}_1"] / fastest[f"{kind}_2"]

@@ -103,6 +103,7 @@ def compare(case: validator.Case) -> Verdict:
 
 
 @pytest.mark.parametrize("count", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+@pytest.mark.timeout(7200)
 def test_same_as_kafka(tmp_path: Path, count: int) -> None:
     """Zero differences but for the rules."""
     first = int(os.environ.get("KAFKACOMP_SEED", random.randrange(1 << 40)))

@@ -1,8 +1,8 @@
 //! Scans of segments compared with their lower bounds, alternately on the same bytes. `limit` verifies the checksum of each
 //! batch and decompresses it with the codec's library into the same memory; `limit_copy` also copies the decompressed bytes;
 //! `limit_kept` decompresses into as much memory as a scan whose consumer has some batches. `views` and `binary` are scans of
-//! all default columns with one or two threads, `processes` two processes that scan with one thread each at the same time. Each
-//! scan has a process of its own, whose heap no other side has used.
+//! all default columns with one or two threads, `processes` two processes that scan with one thread each at the same time, each its own
+//! copy of the data, and `one_file` two that scan the same file. Each scan has a process of its own, whose heap no other side has used.
 //! Prints a line of JSON for each segment: ns a record, by the median of all rounds and by the fastest pass, and the medians of
 //! the ratios of all rounds. On a machine with other load, only the fastest passes are meaningful.
 //!
@@ -199,6 +199,23 @@ fn snappy(stream: &[u8], room: &mut [u8]) -> usize {
     size
 }
 
+/// A copy of a segment, which is deleted with this.
+struct Copied(PathBuf);
+
+impl Copied {
+    fn of(path: &str) -> Self {
+        let copy = Self(PathBuf::from(path).with_extension("copy"));
+        std::fs::copy(path, &copy.0).unwrap();
+        copy
+    }
+}
+
+impl Drop for Copied {
+    fn drop(&mut self) {
+        drop(std::fs::remove_file(&self.0));
+    }
+}
+
 /// A process that scans on request.
 struct Scanner {
     process: Child,
@@ -279,10 +296,21 @@ fn compare(rounds: usize, repeat: &str, path: &str) -> String {
     let side = |name: &str, pass| Side { name: name.to_owned(), pass, rounds: Vec::new(), fastest: f64::MAX };
     let limit = |name: &str| side(name, pass(name, &data, &file, records));
     let mut sides: Vec<Side<'_>> = LIMITS.iter().map(|(name, _)| limit(name)).collect();
+    let copied = Copied::of(path);
+    let copy = copied.0.to_str().unwrap();
     for kind in KINDS {
         let (one, two) = (format!("{kind}_1"), format!("{kind}_2"));
-        for (name, scans) in [(&one, &[&one][..]), (&two, &[&two]), (&format!("{kind}_processes"), &[&one, &one])] {
-            let mut scanners: Vec<_> = scans.iter().map(|scan| Scanner::start(scan, repeat, path)).collect();
+        let (processes, one_file) = (format!("{kind}_processes"), format!("{kind}_one_file"));
+        let mut scans = vec![
+            (&one, vec![(&one, path)]),
+            (&two, vec![(&two, path)]),
+            (&processes, vec![(&one, path), (&one, copy)]),
+        ];
+        if kind.ends_with(FILE) {
+            scans.push((&one_file, vec![(&one, path), (&one, path)]));
+        }
+        for (name, scans) in scans {
+            let mut scanners: Vec<_> = scans.iter().map(|(scan, path)| Scanner::start(scan, repeat, path)).collect();
             let pass = move || {
                 scanners.iter_mut().for_each(Scanner::begin);
                 scanners.iter_mut().for_each(Scanner::wait);
@@ -331,6 +359,10 @@ fn describe(path: &str, data: &[u8], records: usize, sides: &[Side<'_>]) -> Stri
         // Two processes read twice the data.
         ratios.push(format!(r#""{kind} processes": {:.3}"#, 2.0 * ratio(&one, &processes)));
         ratios.push(format!(r#""{kind} threads by processes": {:.3}"#, ratio(&processes, &two) / 2.0));
+        if kind.ends_with(FILE) {
+            let one_file = format!("{kind}_one_file");
+            ratios.push(format!(r#""{kind} threads by one file": {:.3}"#, ratio(&one_file, &two) / 2.0));
+        }
     }
     let codec = Codec::of(data).kind.name();
     let ratios = ratios.join(", ");

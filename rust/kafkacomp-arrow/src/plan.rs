@@ -88,7 +88,7 @@ pub struct Planner {
     ahead: Arc<AheadOf>,
     chunk_bytes: usize,
     /// Somewhat more than the length of the last chunk that was not the end of a segment.
-    usual_length: usize,
+    usual_length: Option<usize>,
     pool: Arc<BufferPool>,
     failed: bool,
     /// The segment that was opened last.
@@ -122,7 +122,7 @@ impl Planner {
             report,
             ahead,
             chunk_bytes,
-            usual_length: 0,
+            usual_length: None,
             pool: BufferPool::shared(),
             failed: false,
             segment: Arc::from(""),
@@ -141,10 +141,13 @@ impl Planner {
             .unwrap_or_else(|panic| Some(self.panicked(panic.as_ref())))
     }
 
-    /// Gives a chunk returned memory for one as large as the last, if its buffer has less: new memory costs a page fault for each page.
-    fn renew(&self, buffer: &mut ChunkBuffer) {
-        if buffer.capacity() < self.usual_length
-            && let Some(memory) = self.pool.take_returned(self.usual_length)
+    /// Gives the next chunk returned memory for one as large as the last, if its buffer has less: new memory costs a page fault for each
+    /// page.
+    fn renew(&self, buffer: &mut ChunkBuffer, open: &Open) {
+        let usual = self.usual_length.unwrap_or_else(|| self.target());
+        let length = usual.min(usize::try_from(open.left()).unwrap_or(usize::MAX));
+        if buffer.capacity() < length
+            && let Some(memory) = self.pool.take_returned(length)
         {
             let small = std::mem::replace(buffer, ChunkBuffer::new(memory, 0..0));
             self.pool.give(small.into_parts().0);
@@ -178,7 +181,7 @@ impl Planner {
             let context = Arc::clone(&open.context);
             let (source, ordered, started) = (Some(open.source.clone()), open.ordered, open.has_started());
             if open.reads_now() {
-                self.renew(buffer);
+                self.renew(buffer, &open);
             }
             let (length, step) = open.read(buffer, self.target(), waiting, &self.options, &self.report);
             let verified_to = open.verified_to;
@@ -213,7 +216,7 @@ impl Planner {
                 self.ahead.set(None);
             } else {
                 self.open = Some(open);
-                self.usual_length = length.saturating_add(length / 16);
+                self.usual_length = Some(length.saturating_add(length / 16));
             }
             if length > 0 || error.is_some() {
                 return Some(Chunk {

@@ -7,10 +7,9 @@ use crate::memory::{self, OutOfMemory};
 /// The size of a page of the system's file cache.
 const PAGE: usize = 4 << 10;
 
-/// How far the memory to read into should begin after the bytes of the file, by their positions in a page. If it is up to 31 bytes,
-/// processors of AMD take three to four times as long to copy them (`rep movsb`, by which Linux copies from its cache).
-/// New memory begins 16 bytes after the start of a page, and so does each read at the start of a file, where a multiple of the page
-/// size was read before.
+/// The least distance, by positions in a page, from the bytes of the file to memory that is not at the same position. Linux copies from
+/// its cache by `rep movsb`, and at a distance of 1 to 31 bytes an AMD EPYC takes three to four times as long for it. Large new memory
+/// begins 16 bytes after the start of a page, and a file at the start of one.
 const LEAST_DISTANCE: usize = 64;
 
 /// The bytes of a chunk, which a reader replaces with those of the next one. It is a slice of them.
