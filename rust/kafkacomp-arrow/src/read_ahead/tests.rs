@@ -144,6 +144,7 @@ fn a_block_is_read_into_returned_memory() {
     assert!(*buffer == source.data[..200_000]);
     let (data, chunk) = buffer.into_parts();
     let room = ChunkBuffer::fast_room(&data, ROOM, 0);
+    assert!((ROOM..ROOM + 64).contains(&room));
     assert_eq!((data.as_ptr(), chunk), (address, room..room + 200_000));
     // Bytes of the memory that no chunk needs are not filled again.
     assert!(data.len() == 400_000 && data[room + 200_000..].iter().all(|&byte| byte == 7));

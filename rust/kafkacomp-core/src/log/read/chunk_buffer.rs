@@ -7,9 +7,9 @@ use crate::memory::{self, OutOfMemory};
 /// The size of a page of the system's file cache.
 const PAGE: usize = 4 << 10;
 
-/// The least distance, by positions in a page, from the bytes of the file to memory that is not at the same position. Linux copies from
-/// its cache by `rep movsb`, and at a distance of 1 to 31 bytes an AMD EPYC takes three to four times as long for it. Large new memory
-/// begins 16 bytes after the start of a page, and a file at the start of one.
+/// A chunk should not begin less than this after the position in its page that its bytes have in the page of the file. Linux copies
+/// from its cache by `rep movsb`, which is three to four times as slow on an AMD EPYC if the target begins 1 to 31 bytes after that
+/// position. Large new memory does: it begins 16 bytes after the start of a page, and a file at the start of one.
 const LEAST_DISTANCE: usize = 64;
 
 /// The bytes of a chunk, which a reader replaces with those of the next one. It is a slice of them.
