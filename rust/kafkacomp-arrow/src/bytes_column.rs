@@ -33,6 +33,7 @@ impl BytesColumn {
     pub fn of_values(pool: &Arc<BufferPool>) -> Self {
         let mut column = Self::new(pool);
         column.data = pool.take_largest();
+        column.data.clear();
         column
     }
 

@@ -14,7 +14,7 @@ use crate::rows::Sink;
 use crate::view_buffers::SharedBytes;
 use crate::worker::{Decoded, Progress, Worker};
 
-/// Buffers above this size are freed after the chunk that needed them.
+/// Buffers above this size are returned to the pool after the chunk that needed them.
 const MAX_KEPT_BUFFER: usize = 8 << 20;
 
 /// A worker and the chunk that it decodes.
@@ -31,6 +31,13 @@ pub struct Decoder {
     chunk: Option<Current>,
     /// The segment of the last chunk.
     segment: Arc<str>,
+}
+
+impl Drop for Decoder {
+    /// Returns the buffer to the pool. glibc would return the memory of a thread that ends to the system.
+    fn drop(&mut self) {
+        self.pool.give(std::mem::take(&mut self.buffer).into_parts().0);
+    }
 }
 
 /// The chunk that is being decoded.
@@ -51,12 +58,16 @@ impl Decoder {
         pool: &Arc<BufferPool>,
         is_alone: bool,
     ) -> Self {
+        let worker = Worker::new(Arc::clone(options), Arc::clone(report), pool);
+        let views = options.binary_type == BinaryType::BinaryView;
+        // Views would retain all of it.
+        let memory = if views { Vec::new() } else { pool.take_largest() };
         Self {
-            worker: Worker::new(Arc::clone(options), Arc::clone(report), pool),
+            worker,
             pool: Arc::clone(pool),
-            views: options.binary_type == BinaryType::BinaryView,
+            views,
             joins_chunks: is_alone,
-            buffer: ChunkBuffer::default(),
+            buffer: ChunkBuffer::new(memory, 0..0),
             next_size: 0,
             chunk: None,
             segment: Arc::from(""),
@@ -131,7 +142,7 @@ impl Decoder {
     /// Ends a chunk, and returns the error after its records.
     fn end(&mut self, Current { chunk, shared, is_in_memory, .. }: Current) -> Option<ScanError> {
         if self.buffer.capacity() > MAX_KEPT_BUFFER {
-            self.buffer = ChunkBuffer::default();
+            self.pool.give(std::mem::take(&mut self.buffer).into_parts().0);
         }
         if let Some(shared) = shared {
             // A source in memory took nothing out of the buffer. Not larger and larger buffers: views retain them.
@@ -148,5 +159,24 @@ impl Decoder {
         let segment = Arc::clone(&self.segment);
         catch_unwind(AssertUnwindSafe(|| step(self)))
             .unwrap_or_else(|panic| Err(ScanError::panicked(&segment, panic.as_ref())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_of_chunks_is_returned_with_the_decoder() {
+        const COLUMN: usize = 1 << 20;
+        const CHUNK: usize = COLUMN / 2;
+        let (options, report, pool) = (Arc::default(), Arc::default(), Arc::new(BufferPool::default()));
+        pool.give(vec![0_u8; COLUMN]);
+        pool.give(vec![0_u8; CHUNK]);
+        let mut decoder = Decoder::new(&options, &report, &pool, true);
+        assert_eq!((decoder.buffer().capacity(), decoder.buffer().len()), (CHUNK, 0));
+        assert_eq!(pool.take_largest().capacity(), 0);
+        drop(decoder);
+        assert_eq!([COLUMN, CHUNK].map(|_| pool.take_largest().capacity()), [COLUMN, CHUNK]);
     }
 }

@@ -154,13 +154,11 @@ impl BufferPool {
         self.bytes.tightest(bytes, bytes.saturating_mul(2))
     }
 
-    /// The largest returned buffer of bytes, for a column of unknown size.
+    /// The largest returned buffer of bytes with its old content, for a column or a chunk of unknown size.
     pub fn take_largest(&self) -> Vec<u8> {
         let Some(mut free) = self.bytes.lock() else { return Vec::new() };
         let largest = free.iter().enumerate().max_by_key(|(_, buffer)| buffer.capacity()).map(|(index, _)| index);
-        let mut buffer = largest.map_or_else(Vec::new, |index| free.remove(index));
-        buffer.clear();
-        buffer
+        largest.map_or_else(Vec::new, |index| free.remove(index))
     }
 
     /// Keeps a buffer for the next batch or scan, within [`MOST_FREE`] and [`MOST_FREE_BYTES`].
