@@ -10,10 +10,11 @@ transfer between threads take no time. Two threads are one scan; two processes a
 begin together, each over its own copy of the data: what the machine has for two that share nothing. They scan the
 segment once in memory, and once as a file in the system's cache. Two processes that begin together on one file help
 each other, because what one has read is in the processor's cache when the other reads it: `one file`. Each scan has a
-process of its own.
+process of its own, and a new one in each round: two processes of the same scan may differ by 10% for as long as they
+live, because of where their memory lies. In a round, the sides that are compared with each other work in short turns.
 
-Each segment is read several times in a row, so that it has about 250 MB of records. Ratios are medians of the ratios of
-each round.
+The batches of a segment are repeated as one log of about 250 MB of records; Kafka's segments have up to 1 GiB. Ratios
+are medians of the ratios of each round.
 
 Run: python benches/compare_limits.py [--codecs lz4 zstd] [--batches 16k 1m] [--rounds 7] [--repeat 4]
 """
@@ -44,7 +45,7 @@ def main() -> None:
     parser.add_argument("--codecs", nargs="+", choices=make_segments.CODECS, default=make_segments.CODECS)
     parser.add_argument("--batches", nargs="+", choices=make_segments.BATCHES, default=["16k", "1m"])
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--repeat", type=int, default=4, help="how often a segment is read in a row")
+    parser.add_argument("--repeat", type=int, default=4, help="how often a segment's batches are repeated")
     parser.add_argument("--name", default="compare-limits", help="of the result files")
     arguments = parser.parse_args()
     program = build()

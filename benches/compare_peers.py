@@ -89,7 +89,7 @@ def limit(program: str, path: Path, codec: Codec, rounds: int) -> dict[str, Any]
         ours.scan(data, 1)
         return time.perf_counter() - start
 
-    with Program(program, "--scanner", "limit_copy", "1", str(path)) as least:
+    with Program(program, "--scanner", "limit_copy", "0", str(path)) as least:
         sides = {LIMIT: (least.one_pass, least.cpu_seconds), SCAN: (scan, time.process_time)}
         passes, _ = in_turn(sides, rounds)
     seconds = {name: statistics.median(taken) for name, taken in passes.items()}

@@ -2,11 +2,13 @@
 //! batch and decompresses it with the codec's library into the same memory; `limit_copy` also copies the decompressed bytes;
 //! `limit_kept` decompresses into as much memory as a scan whose consumer has some batches. `views` and `binary` are scans of
 //! all default columns with one or two threads, `processes` two processes that scan with one thread each at the same time, each its own
-//! copy of the data, and `one_file` two that scan the same file. Each scan has a process of its own, whose heap no other side has used.
+//! copy of the data, and `one_file` two that scan the same file. Each scan has a process of its own, and a new one in each round: two
+//! processes of the same scan differ by up to 10% for as long as they live, because of where their memory lies.
 //! Prints a line of JSON for each segment: ns a record, by the median of all rounds and by the fastest pass, and the medians of
 //! the ratios of all rounds. On a machine with other load, only the fastest passes are meaningful.
 //!
-//! `cargo bench -p kafkacomp-arrow --bench limits -- ROUNDS REPEAT SEGMENT...`; a segment is read `REPEAT` times in a row.
+//! `cargo bench -p kafkacomp-arrow --bench limits -- ROUNDS REPEAT SEGMENT...`; the batches of a segment are repeated `REPEAT` times,
+//! as one log, in two files beside it that are deleted afterwards.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, clippy::cast_precision_loss, reason = "a benchmark")]
 
@@ -22,8 +24,9 @@ use kafkacomp_arrow::{BinaryType, Partition, Scan, ScanOptions, Segment};
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::record::Batches;
 
-/// How long each side works before the next one, after a pass that does not count.
-const TURN: Duration = Duration::from_millis(200);
+/// How long each side works at least before the next one, after a pass that does not count, and how often in a round.
+const TURN: Duration = Duration::from_millis(70);
+const TURNS: usize = 3;
 /// More bytes than any batch of the segments contains.
 const ROOM: usize = 4 << 20;
 /// The positions in a batch from which on the checksum covers it, and of its records.
@@ -34,7 +37,7 @@ const HANDED_OUT: usize = 1 << 20;
 /// The number of such buffers that a scan uses in turn: one is being filled, one is in the queue, and the consumer has one.
 const PARTS: usize = 3;
 /// The first argument of a process that makes a pass of a side for each line of its standard input and reports its seconds:
-/// `--scanner SIDE REPEAT SEGMENT`.
+/// `--scanner SIDE RECORDS LOG`; `RECORDS`, which a scan must return, is 0 for a limit.
 const SCANNER: &str = "--scanner";
 /// The end of the kinds that read the file.
 const FILE: &str = "_file";
@@ -42,53 +45,58 @@ const FILE: &str = "_file";
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     match arguments.as_slice() {
-        [first, side, repeat, path] if first == SCANNER => pass_when_asked(side, repeat, path),
+        [first, side, records, log] if first == SCANNER => pass_when_asked(side, records.parse().unwrap(), log),
         [rounds, repeat, paths @ ..] => {
             for path in paths {
-                println!("{}", compare(rounds.parse().unwrap(), repeat, path));
+                println!("{}", compare(rounds.parse().unwrap(), repeat.parse().unwrap(), path));
             }
         }
         _ => println!("usage: ROUNDS REPEAT SEGMENT..."),
     }
 }
 
-fn load(repeat: &str, path: &str) -> Arc<Vec<u8>> {
-    Arc::new(std::fs::read(path).unwrap().repeat(repeat.parse().unwrap()))
+/// The batches of a segment, so many times in a row, with the offsets of one log.
+fn repeated(segment: &[u8], times: i64) -> Vec<u8> {
+    let ends = Batches::new(segment, 0).map(|batch| batch.unwrap().last_offset() + 1);
+    let offsets = ends.max().unwrap_or_default();
+    let mut log = Vec::new();
+    for each in 0..times {
+        for batch in Batches::new(segment, 0) {
+            let batch = batch.unwrap();
+            let at = log.len();
+            log.extend_from_slice(batch.data());
+            // The checksum does not cover the offset.
+            let base_offset = batch.base_offset().unwrap() + each * offsets;
+            log[at..at + size_of::<i64>()].copy_from_slice(&base_offset.to_be_bytes());
+        }
+    }
+    log
 }
 
-/// What is scanned.
+/// What is scanned: one segment.
 #[derive(Debug, Clone)]
 enum Source {
-    /// The bytes of a segment, repeated.
     Memory(Arc<Vec<u8>>),
-    /// A file, so many times, each time as another partition.
-    File(PathBuf, i32),
+    File(PathBuf),
 }
 
 impl Source {
     fn partitions(&self) -> Vec<Partition> {
-        let partition = |partition, segment| {
-            let (topic, partition) = (Some(Arc::from("flights")), Some(partition));
-            Partition { topic, partition, segments: vec![segment], ..Partition::default() }
-        };
-        match self {
-            Self::Memory(data) => {
-                let segment = MemorySegment(Arc::clone(data)).whole("bench");
-                // Repeated batches repeat their offsets.
-                vec![partition(0, Segment { base_offset: None, ..segment })]
-            }
-            Self::File(path, repeat) => {
+        let segment = match self {
+            Self::Memory(data) => MemorySegment(Arc::clone(data)).whole("bench"),
+            Self::File(path) => {
                 let segment = MemorySegment(Arc::new([])).whole("bench");
-                let segment = Segment { files: Arc::new(LocalSegment(path.clone())), ..segment };
-                (0..*repeat).map(|index| partition(index, segment.clone())).collect()
+                Segment { files: Arc::new(LocalSegment(path.clone())), ..segment }
             }
-        }
+        };
+        let (topic, partition) = (Some(Arc::from("flights")), Some(0));
+        vec![Partition { topic, partition, segments: vec![segment], ..Partition::default() }]
     }
 
     fn size(&self) -> u64 {
         match self {
             Self::Memory(data) => data.len() as u64,
-            Self::File(path, repeat) => path.metadata().unwrap().len() * u64::try_from(*repeat).unwrap(),
+            Self::File(path) => path.metadata().unwrap().len(),
         }
     }
 }
@@ -111,8 +119,12 @@ enum Besides {
     Keep,
 }
 
-const LIMITS: [(&str, Besides); 3] =
-    [("limit", Besides::Nothing), ("limit_copy", Besides::Copy), ("limit_kept", Besides::Keep)];
+/// The limits, and the kinds of scans that they bound.
+const LIMITS: [(&str, Besides, &str); 3] = [
+    ("limit", Besides::Nothing, "views"),
+    ("limit_kept", Besides::Keep, "views"),
+    ("limit_copy", Besides::Copy, "binary"),
+];
 
 /// Verifies and decompresses every batch; returns the number of bytes of content.
 fn limit(data: &[u8], codec: &mut Codec, besides: Besides) -> usize {
@@ -199,18 +211,22 @@ fn snappy(stream: &[u8], room: &mut [u8]) -> usize {
     size
 }
 
-/// A copy of a segment, which is deleted with this.
-struct Copied(PathBuf);
+/// A file beside a segment, which is deleted with this.
+struct Beside(PathBuf);
 
-impl Copied {
-    fn of(path: &str) -> Self {
-        let copy = Self(PathBuf::from(path).with_extension("copy"));
-        std::fs::copy(path, &copy.0).unwrap();
-        copy
+impl Beside {
+    fn new(segment: &str, extension: &str, content: &[u8]) -> Self {
+        let file = Self(PathBuf::from(segment).with_extension(extension));
+        std::fs::write(&file.0, content).unwrap();
+        file
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
     }
 }
 
-impl Drop for Copied {
+impl Drop for Beside {
     fn drop(&mut self) {
         drop(std::fs::remove_file(&self.0));
     }
@@ -224,9 +240,9 @@ struct Scanner {
 }
 
 impl Scanner {
-    fn start(side: &str, repeat: &str, path: &str) -> Self {
+    fn start(side: &str, records: usize, log: &str) -> Self {
         let mut process = Command::new(std::env::current_exe().unwrap())
-            .args([SCANNER, side, repeat, path])
+            .args([SCANNER, side, &records.to_string(), log])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -254,8 +270,8 @@ impl Drop for Scanner {
 }
 
 /// A pass over the data, which contains this many records, by the name of a side with one process.
-fn pass<'d>(side: &str, data: &'d Arc<Vec<u8>>, file: &Source, records: usize) -> Box<dyn FnMut() + 'd> {
-    if let Some((_, besides)) = LIMITS.into_iter().find(|(name, _)| *name == side) {
+fn pass<'d>(side: &str, data: &'d Arc<Vec<u8>>, file: &Source, records: usize) -> Pass<'d> {
+    if let Some((_, besides, _)) = LIMITS.into_iter().find(|(name, ..)| *name == side) {
         let mut codec = Codec::of(data);
         return Box::new(move || assert!(limit(data, &mut codec, besides) > 0));
     }
@@ -267,10 +283,9 @@ fn pass<'d>(side: &str, data: &'d Arc<Vec<u8>>, file: &Source, records: usize) -
 }
 
 /// Makes a pass of the side for each line of the standard input, and writes its seconds.
-fn pass_when_asked(side: &str, repeat: &str, path: &str) {
-    let file = Source::File(path.into(), repeat.parse().unwrap());
-    let data = if side.contains(FILE) { Arc::default() } else { load(repeat, path) };
-    let records = scan(&file, BinaryType::Binary, 1);
+fn pass_when_asked(side: &str, records: usize, log: &str) {
+    let file = Source::File(log.into());
+    let data = Arc::new(if side.contains(FILE) { Vec::new() } else { std::fs::read(log).unwrap() });
     let mut pass = pass(side, &data, &file, records);
     pass();
     println!("ready");
@@ -281,58 +296,86 @@ fn pass_when_asked(side: &str, repeat: &str, path: &str) {
     }
 }
 
+/// A pass over the data.
+type Pass<'s> = Box<dyn FnMut() + 's>;
+
 /// A side, and the seconds of its passes by round.
 struct Side<'s> {
     name: String,
-    pass: Box<dyn FnMut() + 's>,
+    /// Prepares the passes of a round.
+    start: Box<dyn Fn() -> Pass<'s> + 's>,
     rounds: Vec<f64>,
     /// The seconds of the fastest pass.
     fastest: f64,
 }
 
-fn compare(rounds: usize, repeat: &str, path: &str) -> String {
-    let (data, file) = (load(repeat, path), Source::File(path.into(), repeat.parse().unwrap()));
-    let records = scan(&file, BinaryType::Binary, 1);
-    let side = |name: &str, pass| Side { name: name.to_owned(), pass, rounds: Vec::new(), fastest: f64::MAX };
-    let limit = |name: &str| side(name, pass(name, &data, &file, records));
-    let mut sides: Vec<Side<'_>> = LIMITS.iter().map(|(name, _)| limit(name)).collect();
-    let copied = Copied::of(path);
-    let copy = copied.0.to_str().unwrap();
+impl<'s> Side<'s> {
+    fn new(name: &str, start: impl Fn() -> Pass<'s> + 's) -> Self {
+        Self { name: name.to_owned(), start: Box::new(start), rounds: Vec::new(), fastest: f64::MAX }
+    }
+}
+
+/// A round of sides that are compared with each other. Their turns are short, because the speed of a machine with other load changes
+/// within a second.
+fn take_turns(sides: &mut [Side<'_>]) {
+    let mut starts: Vec<_> = sides.iter().map(|side| ((side.start)(), 0.0, 0)).collect();
+    for _ in 0..TURNS {
+        for (side, (pass, seconds, passes)) in sides.iter_mut().zip(&mut starts) {
+            // While the others had their turns, its memory may have left the caches.
+            pass();
+            let start = Instant::now();
+            while start.elapsed() < TURN {
+                let begin = Instant::now();
+                pass();
+                side.fastest = side.fastest.min(begin.elapsed().as_secs_f64());
+                *passes += 1;
+            }
+            *seconds += start.elapsed().as_secs_f64();
+        }
+    }
+    for (side, (_, seconds, passes)) in sides.iter_mut().zip(starts) {
+        side.rounds.push(seconds / f64::from(passes));
+    }
+}
+
+fn compare(rounds: usize, repeat: i64, path: &str) -> String {
+    let data = Arc::new(repeated(&std::fs::read(path).unwrap(), repeat));
+    let [log, copy] = ["long", "copy"].map(|extension| Beside::new(path, extension, &data));
+    let (log, copy) = (log.path(), copy.path());
+    let (data, file) = (&data, &Source::File(log.into()));
+    let records = scan(file, BinaryType::Binary, 1);
+    let mut kinds: Vec<Vec<Side<'_>>> = Vec::new();
     for kind in KINDS {
         let (one, two) = (format!("{kind}_1"), format!("{kind}_2"));
         let (processes, one_file) = (format!("{kind}_processes"), format!("{kind}_one_file"));
+        let limits = LIMITS.iter().filter(|(_, _, of)| *of == kind);
+        let mut sides: Vec<_> =
+            limits.map(|(name, ..)| Side::new(name, move || pass(name, data, file, records))).collect();
         let mut scans = vec![
-            (&one, vec![(&one, path)]),
-            (&two, vec![(&two, path)]),
-            (&processes, vec![(&one, path), (&one, copy)]),
+            (&one, vec![(one.clone(), log)]),
+            (&two, vec![(two.clone(), log)]),
+            (&processes, vec![(one.clone(), log), (one.clone(), copy)]),
         ];
         if kind.ends_with(FILE) {
-            scans.push((&one_file, vec![(&one, path), (&one, path)]));
+            scans.push((&one_file, vec![(one.clone(), log), (one.clone(), log)]));
         }
         for (name, scans) in scans {
-            let mut scanners: Vec<_> = scans.iter().map(|(scan, path)| Scanner::start(scan, repeat, path)).collect();
-            let pass = move || {
-                scanners.iter_mut().for_each(Scanner::begin);
-                scanners.iter_mut().for_each(Scanner::wait);
-            };
-            sides.push(side(name, Box::new(pass)));
+            let start = move |(scan, log): &(String, &str)| Scanner::start(scan, records, log);
+            sides.push(Side::new(name, move || {
+                let mut scanners: Vec<_> = scans.iter().map(start).collect();
+                Box::new(move || {
+                    scanners.iter_mut().for_each(Scanner::begin);
+                    scanners.iter_mut().for_each(Scanner::wait);
+                })
+            }));
         }
+        kinds.push(sides);
     }
     for _ in 0..rounds {
-        for side in &mut sides {
-            // While the others had their turns, its memory may have left the caches, or been reclaimed.
-            (side.pass)();
-            let (start, mut passes) = (Instant::now(), 0);
-            while start.elapsed() < TURN {
-                let pass = Instant::now();
-                (side.pass)();
-                side.fastest = side.fastest.min(pass.elapsed().as_secs_f64());
-                passes += 1;
-            }
-            side.rounds.push(start.elapsed().as_secs_f64() / f64::from(passes));
-        }
+        kinds.iter_mut().for_each(|sides| take_turns(sides));
     }
-    describe(path, &data, records, &sides)
+    let sides: Vec<_> = kinds.into_iter().flatten().collect();
+    describe(path, data, records, &sides)
 }
 
 fn describe(path: &str, data: &[u8], records: usize, sides: &[Side<'_>]) -> String {
