@@ -26,7 +26,7 @@ use kafkacomp_core::record::Batches;
 
 /// How long each side works at least before the next one, after a pass that does not count, and how often in a round.
 const TURN: Duration = Duration::from_millis(70);
-const TURNS: usize = 3;
+const TURNS: usize = 2;
 /// More bytes than any batch of the segments contains.
 const ROOM: usize = 4 << 20;
 /// The positions in a batch from which on the checksum covers it, and of its records.

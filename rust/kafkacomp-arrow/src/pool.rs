@@ -7,9 +7,9 @@ use arrow_buffer::{ArrowNativeType, Buffer, ToByteSlice};
 use kafkacomp_core::limits::MAX_POOLED_BUFFER;
 use kafkacomp_core::memory::{self, OutOfMemory};
 
-/// The most buffers of a type that are kept for the next batch or scan. Two are in use between a worker and the consumer at any
-/// time; more than a few would waste memory after the scan.
-const MOST_FREE: usize = 8;
+/// The most buffers of a type that are kept for the next batch or scan: about as many as two threads and their consumer use at a
+/// time. More would waste memory after the scan.
+const MOST_FREE: usize = 16;
 
 /// The most bytes of a type that are kept: two of the largest buffers.
 const MOST_FREE_BYTES: usize = 2 * MAX_POOLED_BUFFER;
@@ -119,7 +119,7 @@ impl BufferPool {
         Arc::clone(&SHARED)
     }
 
-    /// An empty buffer for about `count` values: a returned one with enough room, or a new one. For a small size, it has no memory
+    /// An empty buffer for about `count` values: a returned one with somewhat more room, or a new one. For a small size, it has no memory
     /// yet.
     pub fn take<T: Pooled>(&self, count: usize) -> Vec<T> {
         let mut buffer = self.take_warm(count);
@@ -132,9 +132,8 @@ impl BufferPool {
         if count.saturating_mul(size_of::<T>()) < T::LEAST_BYTES {
             return Vec::new();
         }
-        // A little more than for the last batch, so that the next one probably fits.
-        let room = || memory::with_capacity_hint(count.saturating_add(count / 8));
-        T::shelf(self).tightest(count, usize::MAX).unwrap_or_else(room)
+        let new = || memory::with_capacity_hint(with_room(count));
+        T::shelf(self).tightest(count.saturating_add(count / 16), usize::MAX).unwrap_or_else(new)
     }
 
     /// A buffer of `bytes` to twice as much: a returned one with its old content, or a new one of zeros. Views are not kept in a
@@ -145,7 +144,7 @@ impl BufferPool {
     pub fn take_filled(&self, bytes: usize) -> Result<Vec<u8>, OutOfMemory> {
         match self.take_returned(bytes) {
             Some(buffer) => Ok(buffer),
-            None => memory::zeroed(bytes),
+            None => memory::zeroed(with_room(bytes)),
         }
     }
 
@@ -175,6 +174,11 @@ impl BufferPool {
         }
         Buffer::from(bytes::Bytes::from_owner(Lent { data, pool: Arc::clone(self) }))
     }
+}
+
+/// The size of a new buffer for a batch as large as the last one: a little more, so that the next ones probably fit.
+fn with_room(count: usize) -> usize {
+    count.saturating_add(count / 8)
 }
 
 /// Whether a buffer is kept for the next batch.
