@@ -372,7 +372,9 @@ fn compare(rounds: usize, repeat: i64, path: &str) -> String {
         kinds.push(sides);
     }
     for _ in 0..rounds {
-        kinds.iter_mut().for_each(|sides| take_turns(sides));
+        for sides in &mut kinds {
+            take_turns(sides);
+        }
     }
     let sides: Vec<_> = kinds.into_iter().flatten().collect();
     describe(path, data, records, &sides)
