@@ -10,8 +10,8 @@ transfer between threads take no time. Two threads are one scan; two processes a
 begin together, each over its own copy of the data: what the machine has for two that share nothing. They scan the
 segment once in memory, and once as a file in the system's cache. Two processes that begin together on one file help
 each other, because what one has read is in the processor's cache when the other reads it: `one file`. Each scan has a
-process of its own, and a new one in each round: two processes of the same scan may differ by 10% for as long as they
-live, because of where their memory lies. In a round, the sides that are compared with each other work in short turns.
+process of its own, and a new one in each round: two processes of the same scan may differ by a fifth for as long as
+they live, probably because of where their memory lies. In a round, the sides that are compared with each other work in short turns.
 
 The batches of a segment are repeated as one log of about 250 MB of records; Kafka's segments have up to 1 GiB. Ratios
 are medians of the ratios of each round.

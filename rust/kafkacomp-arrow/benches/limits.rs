@@ -3,7 +3,7 @@
 //! `limit_kept` decompresses into as much memory as a scan whose consumer has some batches. `views` and `binary` are scans of
 //! all default columns with one or two threads, `processes` two processes that scan with one thread each at the same time, each its own
 //! copy of the data, and `one_file` two that scan the same file. Each scan has a process of its own, and a new one in each round: two
-//! processes of the same scan differ by up to 10% for as long as they live, because of where their memory lies.
+//! processes of the same scan differ by up to a fifth for as long as they live, probably because of where their memory lies.
 //! Prints a line of JSON for each segment: ns a record, by the median of all rounds and by the fastest pass, and the medians of
 //! the ratios of all rounds. On a machine with other load, only the fastest passes are meaningful.
 //!
