@@ -11,7 +11,8 @@ begin together, each over its own copy of the data: what the machine has for two
 segment once in memory, and once as a file in the system's cache. Two processes that begin together on one file help
 each other, because what one has read is in the processor's cache when the other reads it: `one file`. Each scan has a
 process of its own, and a new one in each round: two processes of the same scan may differ by a fifth for as long as
-they live, probably because of where their memory lies. In a round, the sides that are compared with each other work in short turns.
+they live, probably because of where their memory lies. In a round, the sides that are compared with each other work in
+short turns.
 
 The batches of a segment are repeated as one log of about 250 MB of records; Kafka's segments have up to 1 GiB. Ratios
 are medians of the ratios of each round.
