@@ -159,7 +159,7 @@ impl Open {
                 next,
                 read_to: self.reader.read_to(),
                 end: self.reader.end().min(self.stop).min(self.likely_stop),
-                used: next.saturating_sub(begin),
+                used: next.saturating_sub(begin).saturating_sub(self.reader.completed() as u64),
                 target,
                 is_compressed: matches!(self.reader, Reader::Records(_)) && is_compressed(buffer),
             });

@@ -74,7 +74,7 @@ pub struct Plan {
     pub read_to: u64,
     /// Where the last chunk ends, as far as that is known.
     pub end: u64,
-    /// The size of the chunk before.
+    /// The size of the chunk before, without the bytes that were read to complete its last batch.
     pub used: u64,
     /// The size of a chunk, unless a batch is larger.
     pub target: usize,
@@ -200,9 +200,9 @@ impl ReadAhead {
         // If each chunk is one large batch, a block should be as long: else ever more of the next block would be copied.
         let size = if is_near || state.are_large { used.max(plan.target) } else { plan.target };
         let size = size.saturating_sub(kept.saturating_sub(ROOM / 2)).max(ROOM);
-        // Somewhat more than a large batch, about `ROOM / 4` bytes: if it ends just after its block, the planner waits for the next
+        // Somewhat more than a large batch, about `ROOM / 16` bytes: if it ends just after its block, the planner waits for the next
         // one. Slowly, because the next blocks may have been read with an earlier size.
-        let size = if state.are_large { size.saturating_add(ROOM / 16).saturating_sub(kept / 4) } else { size };
+        let size = if state.are_large { size.saturating_add(ROOM / 64).saturating_sub(kept / 4) } else { size };
         state.size = if size > MOST_BYTES { 0 } else { size };
         state.end = plan.end;
         state.is_compressed = plan.is_compressed;

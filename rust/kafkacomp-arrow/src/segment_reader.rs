@@ -39,6 +39,14 @@ impl Reader {
         }
     }
 
+    /// The number of bytes of the last chunk that were read to complete its last batch.
+    pub fn completed(&self) -> usize {
+        match self {
+            Self::Records(reader) => reader.completed(),
+            Self::MessageSet(reader) => reader.completed(),
+        }
+    }
+
     pub fn end(&self) -> u64 {
         match self {
             Self::Records(reader) => reader.end(),

@@ -1,8 +1,9 @@
 //! Reading a segment in chunks of whole batches.
 //!
 //! A chunk contains the complete batches of one positional read. The bytes after the last complete batch are kept for the
-//! next chunk, as are those that a search after a corrupt batch has read, so that no byte is read twice. For a batch that is
-//! larger than a chunk, a buffer of its size is allocated once its checksum is known to be right.
+//! next chunk, as are those that a search after a corrupt batch has read, so that no byte is read twice. If they are most of a
+//! large batch, its rest is read instead: they would be copied twice. For a batch that is larger than a chunk, a buffer of its size
+//! is allocated once its checksum is known to be right.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -74,6 +75,8 @@ pub struct Chunks<F> {
     pub(super) layout: F,
     verifies: bool,
     search: Resync<F>,
+    /// [`completed`](Self::completed).
+    completed: usize,
 }
 
 /// Reads a segment, chunk by chunk.
@@ -88,6 +91,11 @@ impl<F> Chunks<F> {
     /// The position up to which the source was read: after a chunk, that of the bytes which are not kept for the next one.
     pub fn read_to(&self) -> u64 {
         self.position.saturating_add(self.search.window.rest(self.position, usize::MAX).len() as u64)
+    }
+
+    /// The number of bytes of the last chunk that were read to complete its last batch, rather than to keep what was there of it.
+    pub fn completed(&self) -> usize {
+        self.completed
     }
 
     /// The source's length as far as it is read.
@@ -109,7 +117,7 @@ impl<F> Chunks<F> {
 impl<F: Layout> Chunks<F> {
     pub(super) fn with_layout(layout: F, position: u64, end: u64, verifies: bool) -> Self {
         let position = position.min(end);
-        Self { position, end, layout, verifies, search: Resync::new(position, end) }
+        Self { position, end, layout, verifies, search: Resync::new(position, end), completed: 0 }
     }
 
     /// Continues at another position.
@@ -155,6 +163,7 @@ impl<F: Layout> Chunks<F> {
         mut take: impl FnMut(&mut F, &[u8], u64) -> (usize, Stopped),
     ) -> Result<(usize, ChunkEnd), ReadError> {
         source.check_interrupt()?;
+        self.completed = 0;
         let (position, left) = (self.position, self.left());
         let size = |wanted: u64| usize::try_from(left.min(wanted)).unwrap_or(usize::MAX);
         let mut wanted = size(target.max(MIN_READ) as u64);
@@ -180,8 +189,8 @@ impl<F: Layout> Chunks<F> {
                     &**buffer
                 }
             };
-            let known = data.len();
-            let (used, stopped) = take(&mut self.layout, data, position);
+            let mut known = data.len();
+            let (mut used, mut stopped) = take(&mut self.layout, data, position);
             let is_short = used == 0 && known as u64 != left;
             if is_short && !matches!(stopped, Stopped::Corrupt(_) | Stopped::Unwanted) {
                 if in_window {
@@ -197,6 +206,23 @@ impl<F: Layout> Chunks<F> {
                 if known < wanted {
                     return Err(ReadError::Shrunk { length: source.length()?, expected: self.end });
                 }
+            }
+            if !in_window
+                && unreadable.is_none()
+                && let Some(whole) = self.worth_completing(source, &stopped, used, known)
+            {
+                match extend_chunk(source, position, known, whole, buffer) {
+                    // The batches before these bytes come first, as above.
+                    Err(error) if is_unreadable(&error) => {}
+                    read => {
+                        read?;
+                        self.completed = buffer.len().saturating_sub(known);
+                        let more;
+                        (more, stopped) = take(&mut self.layout, &buffer[used..], position.saturating_add(used as u64));
+                        used = used.saturating_add(more);
+                    }
+                }
+                known = buffer.len();
             }
             let ended = match self.ended(source, buffer, stopped, used, known)? {
                 ControlFlow::Break(ended) => ended,
@@ -217,6 +243,17 @@ impl<F: Layout> Chunks<F> {
             }
             return Ok((used, ended));
         }
+    }
+
+    /// The length of a chunk with the batch that `known` bytes contain a part of, after `used` bytes of complete ones, if reading its
+    /// rest costs less than keeping that part.
+    fn worth_completing(&self, source: &dyn ReadAt, stopped: &Stopped, used: usize, known: usize) -> Option<usize> {
+        let Stopped::Partial(needed) = *stopped else { return None };
+        let (kept, whole) = (known.saturating_sub(used), (used as u64).saturating_add(needed));
+        let missing = whole.saturating_sub(known as u64);
+        let is_worth = used > 0 && kept >= MIN_READ && missing <= kept as u64 && whole <= self.left();
+        // A request to a remote store takes longer than copying a batch.
+        (is_worth && source.as_slice().is_none() && !source.is_remote()).then_some(usize::try_from(whole).ok()?)
     }
 
     /// Why the chunk ends, of whose `known` bytes `used` are complete batches; or the size of its first batch, if that must
