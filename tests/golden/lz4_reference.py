@@ -46,6 +46,8 @@ class Frame:
     end: int
     linked: bool
     skippable: bool = False
+    #: Whether a compressed block without content ends it.
+    ended_by_empty_block: bool = False
 
 
 def _rotate(word: int, bits: int) -> int:
@@ -155,14 +157,14 @@ def decode_frame(data: bytes, at: int = 0, *, check_header: bool = False) -> Fra
     linked = not flags & 0x20
     content = bytearray()
     try:
-        at = _decode_blocks(data, at, flags, limit, content)
+        at, is_empty = _decode_blocks(data, at, flags, limit, content)
     except FrameError as error:
         raise FrameError(str(error), bytes(content), linked=linked) from error
-    return Frame(bytes(content), at, linked)
+    return Frame(bytes(content), at, linked, ended_by_empty_block=is_empty)
 
 
-def _decode_blocks(data: bytes, at: int, flags: int, limit: int, content: bytearray) -> int:
-    """Adds the blocks' content and gives the place behind the frame."""
+def _decode_blocks(data: bytes, at: int, flags: int, limit: int, content: bytearray) -> tuple[int, bool]:
+    """Adds the blocks' content; gives the place behind the frame, and whether a block without content ended it."""
     linked = not flags & 0x20
     while (word := _word(data, at)) & ~STORED:
         at += 4
@@ -183,14 +185,14 @@ def _decode_blocks(data: bytes, at: int, flags: int, limit: int, content: bytear
             raise FrameError(message)
         if not piece and not stored:
             # Kafka's streams take a read of no bytes for the end.
-            return at
+            return at, True
         content += piece
     at += 4
     if flags & 4:
         # Kafka steps over the content checksum without a look, but it has to be there.
         _take(data, at, 4)
         at += 4
-    return at
+    return at, False
 
 
 def decode_leading_frames(data: bytes, *, check_header: bool = False) -> tuple[list[Frame], bytes]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import struct
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -15,8 +16,12 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from golden.oracle import RULES
-from livekafka.reading import Comparison, compare_reading
+import record_sets
+from golden.expect import OracleCase
+from golden.lz4_reference import STORED, stored_frame
+from golden.oracle import RULES, compare
+from kafkacomp.record import RecordBatchBuilder
+from livekafka.reading import Comparison, compare_reading, outcomes
 
 CHUNK = 20_000
 # The reading of a batch goes on differently where a codec's stream fails behind a large record; that is rare.
@@ -47,3 +52,37 @@ def test_same_as_kafka(count: int | None) -> None:
     assert total.cases == count
     assert total.rules.keys() <= RULES.keys()
     assert total.rules["pieces of a damaged stream"] <= max(8, MOST_IN_PIECES * count)
+
+
+def test_an_lz4_block_without_content(tmp_path: Path) -> None:
+    """After it, Java's varint reads on: only where the next block is damaged, that is another error than here."""
+    builder = RecordBatchBuilder(2, "none")
+    for _ in range(2):
+        builder.append(value=b"E")
+    batch = bytearray(builder.build())
+    batch[22] |= 3
+    begin = record_sets.RECORD_BATCH_OVERHEAD
+    half = len(batch[begin:]) // 2
+    first, second = (
+        struct.pack("<I", len(piece) | STORED) + piece for piece in (batch[begin : begin + half], batch[begin + half :])
+    )
+    header = stored_frame(b"", whole=False)
+    empty = struct.pack("<I", 1) + b"\0"
+    middle = header + first + empty
+    payloads = {
+        "end": middle + bytes(4),
+        "content": middle + second + bytes(4),
+        "damaged": middle + bytes([0xFF, 0xFF, 0xFF, 0x7F]),
+        "cut": middle,
+        "cut after content": middle + second,
+    }
+    span = record_sets.Span(begin, len(batch))
+    cases = [record_sets.with_payload(bytes(batch), span, payload) for payload in payloads.values()]
+    rules = {}
+    for name, case, outcome in zip(payloads, cases, outcomes(cases, tmp_path), strict=True):
+        verdict = compare(OracleCase(tmp_path, 0, case, (), outcome))
+        assert verdict.differences == [], name
+        assert len(outcome["batches"][0]["recs"]) == 1, name
+        rules[name] = dict(verdict.rules)
+    by_rule = {"lz4 block without content": 1}
+    assert rules == {"end": {}, "content": {}, "damaged": by_rule, "cut": by_rule, "cut after content": {}}
