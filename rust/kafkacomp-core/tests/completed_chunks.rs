@@ -6,7 +6,7 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use kafkacomp_core::log::{ChunkBuffer, ChunkEnd, ChunkReader, ReadAt};
-use kafkacomp_core::record::{BatchSettings, Headers, RecordBatchBuilder};
+use kafkacomp_core::record::{self, BatchSettings, Headers, RecordBatch, RecordBatchBuilder};
 
 /// The bytes of a read.
 const TARGET: usize = 260_000;
@@ -46,6 +46,11 @@ fn batch(size: usize) -> Vec<u8> {
     out
 }
 
+/// Verifies the checksum.
+fn check(batch: &RecordBatch<'_>) -> record::Result<()> {
+    batch.ensure_valid()
+}
+
 /// The length of each chunk, and how many of its bytes were read to complete its last batch.
 fn chunks(sizes: &[usize], is_remote: bool) -> Vec<(usize, usize)> {
     let data = sizes.iter().flat_map(|&size| batch(size)).collect();
@@ -53,7 +58,7 @@ fn chunks(sizes: &[usize], is_remote: bool) -> Vec<(usize, usize)> {
     let mut reader = ChunkReader::new(0, source.data.len() as u64, true);
     let (mut buffer, mut chunks, mut read) = (ChunkBuffer::default(), Vec::new(), Vec::new());
     loop {
-        let (used, end) = reader.read(&source, &mut buffer, TARGET, |batch| batch.ensure_valid()).unwrap();
+        let (used, end) = reader.read(&source, &mut buffer, TARGET, check).unwrap();
         read.extend_from_slice(&buffer[..used]);
         chunks.push((used, reader.completed()));
         if end != ChunkEnd::More {
