@@ -241,9 +241,10 @@ def fails_after_empty_block(
     is_end = isinstance(failure, kc.InvalidRecordError) and count == len(expected["recs"])
     if expected["ct"] != LZ4 or expected["magic"] != 2 or not is_end or not is_codec(expected["err"] or {"c": ""}):
         return False
-    payload = case.data[expected["pos"] + RECORD_BATCH_OVERHEAD : expected["pos"] + expected["size"]]
+    entry = case.data[expected["pos"] : expected["pos"] + expected["size"]]
+    span = record_sets.payload_span(entry)
     try:
-        return decode_frame(payload).ended_by_empty_block
+        return span is not None and decode_frame(entry[span.start : span.end]).ended_by_empty_block
     except (FrameError, UndefinedContentError):
         return False
 
