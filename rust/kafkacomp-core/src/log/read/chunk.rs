@@ -163,7 +163,6 @@ impl<F: Layout> Chunks<F> {
         mut take: impl FnMut(&mut F, &[u8], u64) -> (usize, Stopped),
     ) -> Result<(usize, ChunkEnd), ReadError> {
         source.check_interrupt()?;
-        self.completed = 0;
         let (position, left) = (self.position, self.left());
         let size = |wanted: u64| usize::try_from(left.min(wanted)).unwrap_or(usize::MAX);
         let mut wanted = size(target.max(MIN_READ) as u64);
@@ -176,6 +175,9 @@ impl<F: Layout> Chunks<F> {
         let in_memory = source.as_slice();
         let mut in_window = in_memory.is_none();
         let mut unreadable = None;
+        let mut used = 0;
+        // Where the rest of the last batch begins, if it is read.
+        let mut completed_from = usize::MAX;
         loop {
             let data = match in_memory {
                 Some(all) => part(all, position, wanted),
@@ -189,8 +191,9 @@ impl<F: Layout> Chunks<F> {
                     &**buffer
                 }
             };
-            let mut known = data.len();
-            let (mut used, mut stopped) = take(&mut self.layout, data, position);
+            let known = data.len();
+            let (more, stopped) = take(&mut self.layout, &data[used..], position.saturating_add(used as u64));
+            used = used.saturating_add(more);
             let is_short = used == 0 && known as u64 != left;
             if is_short && !matches!(stopped, Stopped::Corrupt(_) | Stopped::Unwanted) {
                 if in_window {
@@ -209,20 +212,11 @@ impl<F: Layout> Chunks<F> {
             }
             if !in_window
                 && unreadable.is_none()
+                && known >= wanted
                 && let Some(whole) = self.worth_completing(source, &stopped, used, known)
             {
-                match extend_chunk(source, position, known, whole, buffer) {
-                    // The batches before these bytes come first, as above.
-                    Err(error) if is_unreadable(&error) => {}
-                    read => {
-                        read?;
-                        self.completed = buffer.len().saturating_sub(known);
-                        let more;
-                        (more, stopped) = take(&mut self.layout, &buffer[used..], position.saturating_add(used as u64));
-                        used = used.saturating_add(more);
-                    }
-                }
-                known = buffer.len();
+                (completed_from, filled, wanted) = (known, known, whole);
+                continue;
             }
             let ended = match self.ended(source, buffer, stopped, used, known)? {
                 ControlFlow::Break(ended) => ended,
@@ -232,6 +226,7 @@ impl<F: Layout> Chunks<F> {
                     continue;
                 }
             };
+            self.completed = used.saturating_sub(completed_from);
             self.position = position.saturating_add(used as u64);
             if in_window {
                 buffer.replace(self.search.window.rest(position, used)).map_err(io::Error::from)?;
