@@ -146,7 +146,7 @@ proptest! {
 #[test]
 fn full_blocks() {
     for last in 0..30 {
-        for length in [4, 18, 19, 64, 128, 129] {
+        for length in [4, 18, 19, 32, 33, 64, 65, 128, 129] {
             for content in MOST - 3..MOST + 3 {
                 let mut block = Block::default();
                 block.put((1, 1, 1000), true);
