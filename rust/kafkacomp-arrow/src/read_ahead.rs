@@ -5,8 +5,10 @@
 //! the next bytes of the segment before it asks for the planner, wherever batches begin, and the planner takes what was read
 //! instead of reading. The bytes are not copied: a block has room for the end of the chunk before it.
 //!
-//! If batches are compressed, decoding a chunk takes much longer than reading it, and the planner is free most of the time. A thread
-//! that finds it free then reads nothing ahead but, as the planner, its own chunk, which is in the cache of its core afterwards.
+//! If batches are compressed, decoding a chunk takes much longer than reading it, and the planner is free most of the time. Unless
+//! another thread waits for it, a thread then reads nothing ahead but, as the planner, its own chunk, which is in the cache of its core
+//! afterwards. A block that another thread reads could begin within that chunk, whose length is not known before, and the planner
+//! would wait for its end.
 
 use std::collections::VecDeque;
 use std::io;
@@ -54,13 +56,12 @@ impl AheadOf {
     }
 
     /// Reads the next block with the memory of `buffer`, unless `most` of them wait for the planner, or batches are compressed and
-    /// the planner is free. Returns whether any block waits: otherwise the planner reads the next chunk itself.
-    pub fn read(&self, most: usize, planner_is_free: impl FnOnce() -> bool, buffer: &mut ChunkBuffer) -> bool {
+    /// no thread waits for it. Returns whether any block waits: otherwise the planner reads the next chunk itself.
+    pub fn read(&self, most: usize, planner_is_awaited: bool, buffer: &mut ChunkBuffer) -> bool {
         let segment = lock(&self.0).clone();
         segment.is_some_and(|segment| {
-            let is_compressed = lock(&segment.state).is_compressed;
-            let is_awaited = !(is_compressed && planner_is_free());
-            segment.read_next(if is_awaited { most } else { 0 }, buffer)
+            let reads = planner_is_awaited || !lock(&segment.state).is_compressed;
+            segment.read_next(if reads { most } else { 0 }, buffer)
         })
     }
 }

@@ -210,7 +210,7 @@ fn random_chunks_are_those_of_the_source() {
                 thread::spawn(move || {
                     let mut buffer = ChunkBuffer::default();
                     while !ended.load(Ordering::Relaxed) {
-                        slot.read(3, || false, &mut buffer);
+                        slot.read(3, true, &mut buffer);
                         thread::yield_now();
                     }
                 })
@@ -239,7 +239,7 @@ fn random_chunks_are_those_of_the_source() {
 }
 
 #[test]
-fn nothing_is_read_ahead_of_compressed_batches_while_the_planner_is_free() {
+fn nothing_is_read_ahead_of_compressed_batches_unless_the_planner_is_awaited() {
     let source = Arc::new(Faulty::new(1_000_000));
     let ahead = Arc::new(ReadAhead::new(source as Arc<dyn ReadAt>, Arc::default()));
     let slot = AheadOf::default();
@@ -248,16 +248,16 @@ fn nothing_is_read_ahead_of_compressed_batches_while_the_planner_is_free() {
         Plan { next: 100_000, read_to: 100_000, end: 1_000_000, used: 100_000, target: 200_000, is_compressed: true };
     ahead.expect(&plan);
     let waiting = || lock(&ahead.state).blocks.len();
-    let read = |planner_is_free| slot.read(3, || planner_is_free, &mut ChunkBuffer::default());
-    assert!(!read(true));
+    let read = |planner_is_awaited| slot.read(3, planner_is_awaited, &mut ChunkBuffer::default());
+    assert!(!read(false));
     assert_eq!(waiting(), 0);
-    assert!(read(false));
+    assert!(read(true));
     assert_eq!(waiting(), 1);
     // The planner takes the block that waits, and no other is read.
-    assert!(read(true));
+    assert!(read(false));
     assert_eq!(waiting(), 1);
     ahead.expect(&Plan { is_compressed: false, ..plan });
-    assert!(read(true));
+    assert!(read(false));
     assert_eq!(waiting(), 2);
 }
 

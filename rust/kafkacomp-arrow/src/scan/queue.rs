@@ -1,7 +1,7 @@
 //! What the threads of a scan share: the planner, and the queue of chunks.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -93,8 +93,8 @@ impl Shared {
     /// Prepares the buffer of `decoder` for the next chunk: if threads share the scan of a local file, what the planner will need is
     /// read into it.
     pub(super) fn prepare(&self, decoder: &mut Decoder) {
-        let planner_is_free = || self.planner.try_lock().is_ok();
-        if self.is_alone() || !self.ahead.read(self.options.threads, planner_is_free, decoder.buffer()) {
+        let planner_is_awaited = self.waiting.load(Ordering::Relaxed) > 0;
+        if self.is_alone() || !self.ahead.read(self.options.threads, planner_is_awaited, decoder.buffer()) {
             decoder.renew_buffer();
         }
     }
