@@ -3,12 +3,12 @@
 //! Where a chunk begins is known only when the one before it is planned, so planning is done by one thread at a time. Reading
 //! the bytes takes longer than planning them, and up to half the time of an uncompressed scan. Therefore each thread reads
 //! the next bytes of the segment before it asks for the planner, wherever batches begin, and the planner takes what was read
-//! instead of reading. The bytes are not copied: a block has room for the end of the chunk before it.
+//! instead of reading. Most bytes are not copied: a block has room for the end of the chunk before it.
 //!
 //! If batches are compressed, decoding a chunk takes much longer than reading it, and the planner is free most of the time. Unless
-//! another thread waits for it, a thread then reads nothing ahead but, as the planner, its own chunk, which is in the cache of its core
-//! afterwards. A block that another thread reads could begin within that chunk, whose length is not known before, and the planner
-//! would wait for its end.
+//! a thread waits for the planner, nothing is read ahead then: the planner reads its own chunk, which is in the cache of its core
+//! afterwards. A block that another thread reads could begin within that chunk, whose length is not known yet, and the planner would
+//! wait until it is read.
 
 use std::collections::VecDeque;
 use std::io;
@@ -83,7 +83,7 @@ pub struct Plan {
     pub is_compressed: bool,
 }
 
-/// A source whose next bytes are read by other threads than the one that asks for them.
+/// A source whose next bytes are read by the threads before they ask for the planner.
 pub struct ReadAhead {
     source: Arc<dyn ReadAt>,
     pool: Arc<BufferPool>,
@@ -102,7 +102,7 @@ struct State {
     read_by_planner: u64,
     /// Where reading ahead ends.
     end: u64,
-    /// The size of a block; 0 before the first chunk.
+    /// The size of a block; 0 before the first chunk, and above [`MOST_BYTES`].
     size: usize,
     /// The room before a block: a quarter more than the largest incomplete batch so far.
     room: usize,
@@ -200,11 +200,11 @@ impl ReadAhead {
         state.are_large = !was_block || (state.are_large && !is_near);
         // If each chunk is one large batch, a block should be as long: else ever more of the next block would be copied.
         let size = if is_near || state.are_large { used.max(plan.target) } else { plan.target };
-        let size = size.saturating_sub(kept.saturating_sub(ROOM / 2)).max(ROOM);
+        let size = size.saturating_sub(kept.saturating_sub(ROOM / 2));
         // Somewhat more than a large batch, about `ROOM / 16` bytes: if it ends just after its block, the planner waits for the next
         // one. Slowly, because the next blocks may have been read with an earlier size.
         let size = if state.are_large { size.saturating_add(ROOM / 64).saturating_sub(kept / 4) } else { size };
-        state.size = if size > MOST_BYTES { 0 } else { size };
+        state.size = if size > MOST_BYTES { 0 } else { size.max(ROOM) };
         state.end = plan.end;
         state.is_compressed = plan.is_compressed;
         state.drop_until(plan.read_to);

@@ -6,14 +6,13 @@
 //! ```
 //!
 //! The position of a token is known only when the token before it is decoded, and the length of a literal or of a match cannot be
-//! predicted. So each step decodes one sequence without branches that depend on its lengths, and the steps of two blocks alternate:
-//! while one waits for its token, the processor executes the other. A step writes a literal of 16 bytes and a match of 32,
-//! whatever their lengths are; what is too much is overwritten by the next one. One match in twenty of JSON is longer, so that a
-//! branch on it is predicted well.
+//! predicted. So each step decodes one sequence without branches that are unpredictable, and the steps of two blocks alternate:
+//! while one waits for its token, the processor executes the other. A step copies 16 bytes of a literal and 32 of a match, also if
+//! they are shorter; what is too much is overwritten by the next one. For longer matches it branches: in JSON, one in twenty.
 //!
 //! Rare are literals of 15 bytes or more, matches of more than 128, and matches that overlap what they write. The last sequences of
 //! a block are left to liblz4, with the content before them as its dictionary: so what may end a block is decided by it alone. A match
-//! from before the block, or with an offset of 0, is refused here: the caller then decodes both blocks by liblz4.
+//! from before the block, or with an offset of 0, is refused here: the caller then decodes the first block by liblz4.
 
 use archmage::{SimdToken, X64V3Token, arcane};
 
@@ -26,7 +25,7 @@ pub(super) const SHORTEST: usize = 4 << 10;
 /// The room for the content of a block.
 pub(super) type Room = [u8; CONTENT];
 
-/// The bytes that a step reads: those of its sequence, and at least those that liblz4 wants after a sequence that is not the last.
+/// The bytes that a step reads: those of its sequence, and at least those that liblz4 requires after a sequence that is not the last.
 const HEAD: usize = 32;
 /// The bytes that are copied for a literal.
 const LITERAL: usize = 16;
@@ -34,7 +33,7 @@ const LITERAL: usize = 16;
 const LONG: u32 = 15;
 /// The shortest match.
 const SHORTEST_MATCH: usize = 4;
-/// The bytes that are copied for a match, up to four times.
+/// The bytes that are copied for a match, once, twice or four times.
 const PIECE: usize = 32;
 /// The longest match of a step.
 const LONGEST: usize = 4 * PIECE;
@@ -43,7 +42,7 @@ const MORE: usize = 255;
 
 /// A step begins before this position in the room, and ends at least [`MARGIN`] bytes before its end.
 const END: usize = CONTENT - LITERAL - LONGEST - MARGIN;
-/// More bytes than liblz4 wants between a sequence that is not the last and the end of the room.
+/// More bytes than liblz4 requires between a sequence that is not the last and the end of the room.
 const MARGIN: usize = 16;
 
 /// What a token says of its sequence, in one word: a step takes about thirty instructions, and each one that it saves counts.
@@ -69,7 +68,7 @@ static TOKENS: [Token; 256] = {
 impl Token {
     const fn new(literal: u32, length: u32) -> Self {
         let is_long = length == LONG;
-        // A literal whose length follows is not a common one: its match is longer than any that a step copies.
+        // A literal whose length follows is not common: with this length, `common` refuses the sequence.
         let length = if literal == LONG { u8::MAX as u32 } else { SHORTEST_MATCH as u32 + length };
         Self(if is_long { u8::MAX as u32 } else { 0 } | length << 8 | (1 + literal + 2 + is_long as u32) << 27)
     }

@@ -9,7 +9,7 @@
 //! the next element cannot be predicted, so the common path does not branch on it: a table says what its tag means. Few elements are
 //! longer than 32 bytes, so that a branch on that is predicted well. Copying the block takes a fiftieth of the time of decoding it.
 
-/// The longest element but for long literals.
+/// The most content of an element other than a long literal.
 const LONGEST: usize = 64;
 /// The bytes that are moved for each element, once or twice.
 const PIECE: usize = 32;
@@ -25,7 +25,7 @@ const LONG_LITERAL: usize = 60;
 /// The mark of a literal in [`Elements::offset`].
 const LITERAL: u32 = 1 << 31;
 
-/// What a tag says of its element. A tag that does not encode the whole element has an offset of 0, which no copy can have.
+/// What a tag says of its element. Tags of long literals and of offsets of four bytes have an offset of 0, which no copy can have.
 struct Elements {
     /// The size of the element in the block.
     size: [u8; 256],
@@ -98,7 +98,7 @@ fn common(room: &mut [u8], (mut from, mut at): (usize, usize), (stop, end): (usi
         let index = usize::from(tag);
         let (size, length) = (usize::from(ELEMENTS.size[index]), usize::from(ELEMENTS.length[index]));
         let offset = ELEMENTS.offset[index];
-        // A literal is a copy of what follows its tag. The mark counts as an offset, so the start is as much later.
+        // A literal is a copy of what follows its tag. The mark is subtracted as an offset, so the start is as much later.
         let literal = from.wrapping_add(1 + (LITERAL >> 16) as usize);
         let start = std::hint::select_unpredictable(offset & LITERAL != 0, literal, at);
         let offset = (u32::from(u16::from_le_bytes([head[1], head[2]])) & offset) | offset >> 16;
@@ -106,7 +106,7 @@ fn common(room: &mut [u8], (mut from, mut at): (usize, usize), (stop, end): (usi
         if source >= last {
             break;
         }
-        // A literal is after the content, and so far away from it.
+        // A literal lies after the content, so its distance is a huge number.
         let distance = at.wrapping_sub(source);
         if distance < length && has_overlapping_pieces(distance) {
             break;
@@ -129,8 +129,8 @@ fn has_overlapping_pieces(distance: usize) -> bool {
     distance < PIECE
 }
 
-/// Decodes the first element of `rest`, which is a long literal, a copy with an offset of four bytes, or a copy that overlaps its
-/// own output. Returns the numbers of bytes read and written. `content` has slack after the claimed length.
+/// Decodes the first element of `rest`, which is a long literal, a copy with an offset of four bytes, or one whose distance is shorter
+/// than its length and [`PIECE`]. Returns the numbers of bytes read and written. `content` has slack after the claimed length.
 #[inline(never)]
 fn rare(rest: &[u8], content: &mut [u8], at: usize, claimed: usize) -> Option<(usize, usize)> {
     let tag = *rest.first()?;
@@ -138,7 +138,7 @@ fn rare(rest: &[u8], content: &mut [u8], at: usize, claimed: usize) -> Option<(u
     let left = claimed.checked_sub(at)?;
     let (used, length, offset) = match tag & 3 {
         0 => {
-            let body = 1 + value.checked_sub(LONG_LITERAL - 1)?;
+            let body = 2 + value.checked_sub(LONG_LITERAL)?;
             let bytes = rest.get(1..body)?.iter().rev();
             let length = bytes.fold(0, |length, byte| length << 8 | usize::from(*byte)).checked_add(1)?;
             let literal = rest.get(body..)?.get(..length)?;
@@ -156,7 +156,7 @@ fn rare(rest: &[u8], content: &mut [u8], at: usize, claimed: usize) -> Option<(u
     Some((used, length))
 }
 
-/// Repeats the bytes that begin `offset` bytes before `at`: writes `length` of them, at most [`LONGEST`], and up to 31 more.
+/// Repeats the bytes that begin `offset` bytes before `at`: writes `length` of them, at most [`LONGEST`], and fewer than [`LONGEST`] more.
 fn repeat(content: &mut [u8], at: usize, offset: usize, length: usize) -> Option<()> {
     const STEP: usize = 16;
     if offset == 1 {
