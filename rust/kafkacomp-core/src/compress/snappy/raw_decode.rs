@@ -9,6 +9,8 @@
 //! the next element cannot be predicted, so the common path does not branch on it: a table says what its tag means. Few elements are
 //! longer than 32 bytes, so that a branch on that is predicted well. Copying the block takes a fiftieth of the time of decoding it.
 
+use super::raw_length::LONG_LITERAL;
+
 /// The most content of an element other than a long literal.
 const LONGEST: usize = 64;
 /// The bytes that are moved for each element, once or twice.
@@ -19,8 +21,6 @@ const HEAD: usize = 256;
 const SLACK: usize = HEAD;
 /// The size of a window of the block.
 const WINDOW: usize = 32 << 10;
-/// From this value on the length of a literal follows its tag.
-const LONG_LITERAL: usize = 60;
 
 /// The mark of a literal in [`Elements::offset`].
 const LITERAL: u32 = 1 << 31;

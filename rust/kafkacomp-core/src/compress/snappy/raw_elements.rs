@@ -11,14 +11,14 @@
 
 use std::hint::select_unpredictable as select;
 
+use super::raw_length::LONG_LITERAL;
+
 /// The most bytes that one copy repeats.
 pub(super) const LONGEST_COPY: usize = 64;
 /// From this length on, a copy takes three bytes.
 const LONG_COPY: usize = 12;
 /// From this offset on, a copy takes three bytes.
 const FAR_COPY: usize = 2048;
-/// From this value of the length minus one on, the length of a literal follows its tag.
-const LONG_LITERAL: usize = 60;
 
 /// A raw block without its last literal.
 #[derive(Clone, Copy)]

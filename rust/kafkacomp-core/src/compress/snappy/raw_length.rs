@@ -11,8 +11,8 @@
 use super::super::CodecFault;
 
 const MAX_LENGTH_BYTES: usize = 5;
-/// From this value on a literal's length follows its tag.
-const LONG_LITERAL: usize = 60;
+/// From this value of its tag on, the length of a literal follows the tag.
+pub(super) const LONG_LITERAL: usize = 60;
 
 /// Finds the length of a raw block.
 #[derive(Debug, Default)]
