@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
@@ -12,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-# PySpark 3.5 may give a task an idle Python worker whose socket a failed task has closed ("Socket is closed"); 4.0 does
-# not. The second attempt of the task gets another worker.
-MASTER = "local[2, 2]" if pyspark.__version__.startswith("3.") else "local[2]"
+# Spark may give a task an idle Python worker whose socket was closed when an earlier job failed: "Socket is closed" of
+# PySpark 3.5, ClosedChannelException of 4.0. The second attempt of the task gets another worker.
+MASTER = "local[2, 2]"
 
 
 @pytest.fixture(scope="session")
