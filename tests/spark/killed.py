@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Program"]
 
 SCRIPT = Path(__file__).resolve().with_name("cluster_jobs.py")
-TIMEOUT = 240.0
+TIMEOUT = 600.0
 
 
 class Program:
