@@ -137,23 +137,39 @@ class Figures:
 
 
 def measure(task: Task) -> Figures:
-    """Measure a window. Its ``problems`` describe what is corrupt or cannot be read."""
-    figures = Figures(task.topic, stored=task.window.source.kind == LOG, basis=task.window.basis)
-    form, settings = FORMATS[task.format], task.settings
+    """Measure a window. Its ``problems`` describe what is corrupt or cannot be read or measured.
+
+    No error ends the run: the other topics are reported.
+    """
+    figures = _figures(task)
     try:
-        content = read(task.window, form, settings.max_output_size, figures.problems.append)
-    except (KafkaCompError, OSError, ValueError) as error:
-        text = str(error)
+        _measure(task, figures)
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is about this window
+        is_known = isinstance(error, KafkaCompError | OSError | ValueError)
+        text = str(error) if is_known else f"{type(error).__name__}: {error}"
         name = task.window.source.name
-        figures.problems.append(text if name in text else f"{name}: {text}")
-        return figures
+        # Without the figures of a part: a topic's cells must all come from the same windows.
+        figures, problems = _figures(task), figures.problems
+        figures.problems = [*problems, text if name in text else f"{name}: {text}"]
+    return figures
+
+
+def _figures(task: Task) -> Figures:
+    return Figures(task.topic, stored=task.window.source.kind == LOG, basis=task.window.basis)
+
+
+def _measure(task: Task, figures: Figures) -> None:
+    form, settings = FORMATS[task.format], task.settings
+    content = read(task.window, form, settings.max_output_size, figures.problems.append)
     figures.kept, figures.whole = content.kept, content.whole
     if content.stamps:
         source = task.window.source
         size = content.kept + sum(each.stored or 0 for each in content.batches)
         figures.stamps = Stamps(source.partition, size, content.stamps)
     if content.rows is None or not content.batches:
-        return figures
+        return
     if figures.basis:
         figures.payload = entropy.look(content.rows)
     if task.levels:
@@ -163,7 +179,6 @@ def measure(task: Task) -> Figures:
     _at_todays_bounds(content, form, settings, figures, before)
     if task.sized_bytes:
         _at_other_sizes(content.rows, form, task, figures, before)
-    return figures
 
 
 # ----------------------------------------------------------------------------------------------- today's boundaries
@@ -296,7 +311,9 @@ class _Batches:
 
     def _upper_bound(self, at: int) -> int:
         """Return Kafka's bound on the size of a batch of one row, for which any ``batch.size`` leaves room."""
-        row = self._rows.slice(at, 1).to_pylist()[0]
+        # Without the timestamp: Python has no datetime for some of those that Kafka allows.
+        columns = [name for name in self._rows.schema.names if name != "timestamp"]
+        row = self._rows.slice(at, 1).select(columns).to_pylist()[0]
         headers = [(each["key"], each["value"]) for each in row.get("headers") or ()]
         value, key = (each.encode() if isinstance(each, str) else each for each in (row["value"], row.get("key")))
         return record.estimate_batch_size_upper_bound(

@@ -5,7 +5,8 @@ and for bytes that are stored or sent, the option with the lowest monthly cost i
 weighed against processor time: the fastest codec must save 5% of the bytes compared with none, and each doubling of
 processor time must save a further 3% of the uncompressed bytes. A change is recommended if the best option saves 5% of
 today's bytes, or of the cost, and the lower bound of the saving is above zero; or if it saves 30% of the processor time
-without more bytes than today.
+without more bytes than today. A sample of few batches or few records gets no recommendation: the next batches may be
+others.
 
 Larger batches are recommended only if the topic's rate fills them within a ``linger.ms`` of one second. If it does not,
 or if the rate is unknown, the report names their saving without counting it.
@@ -17,7 +18,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from kafkacomp._text import duration_text
+from kafkacomp._text import count_text, duration_text
 from kafkacomp._types import CompressionType
 from kafkacomp.advice.configuration import DEFAULT_BATCH_SIZE, LONGEST_LINGER_MS, Lines, batching, lines_for
 from kafkacomp.advice.cost import amounts, bill
@@ -38,7 +39,12 @@ CHANGE: Final = "change"
 RAISE: Final = "raise the batch size first"
 #: The same if the default batch.size is sufficient, but batches are sent before they are full.
 LINGER: Final = "raise linger.ms first"
+#: The sample is no basis for a recommendation.
+TOO_LITTLE: Final = "too little data"
 
+#: The fewest batches (of records that are in a log) and records that a recommendation needs.
+_FEWEST_BATCHES: Final = 8
+_FEWEST_RECORDS: Final = 32
 #: The least saving of an option, as a share of today's bytes or cost.
 _WORTH: Final = 0.05
 #: The least saving of a doubling of processor time, as a share of the uncompressed bytes.
@@ -78,10 +84,11 @@ class Advice:
     """A recommendation for a topic, with its reasons.
 
     Attributes:
-        verdict: ``change``, ``raise the batch size first``, ``raise linger.ms first`` or ``leave it``.
+        verdict: ``change``, ``raise the batch size first``, ``raise linger.ms first``, ``leave it`` or
+            ``too little data``.
         headline: The recommendation in one sentence.
         reasons: The reasons, one sentence each.
-        option: The codec and batch size to change to; None to leave the topic as it is.
+        option: The codec and batch size to change to; None without a recommendation to change something.
         saving: The share of today's bytes that the option saves, 0 to 1.
         spread: The uncertainty of the saving.
         lines: The configuration to set, for producers or for the topic.
@@ -186,6 +193,9 @@ class Options:
 
 def advice_on(topic: TopicFigures, about: Circumstances) -> Advice:
     """Recommend what to do with a topic that has batches."""
+    lacking = _lacking(topic)
+    if lacking is not None:
+        return Advice(TOO_LITTLE, f"{TOO_LITTLE}: {lacking}", [lacking])
     options = Options(topic, about)
     now = options.best(options.at(TODAY))
     larger = _larger(options, filled=True)
@@ -200,6 +210,18 @@ def advice_on(topic: TopicFigures, about: Circumstances) -> Advice:
 
 
 # ------------------------------------------------------------------------------------------------------- deciding
+def _lacking(topic: TopicFigures) -> str | None:
+    """Return what the sample has too few of for a recommendation; None if it has enough."""
+    total = topic.total
+    if total.records >= _FEWEST_RECORDS and (total.batches >= _FEWEST_BATCHES or not topic.stored):
+        return None
+    batches = f" and {_FEWEST_BATCHES} batches" if topic.stored else ""
+    return (
+        f"the sample has {count_text(total.records, 'record')} in {count_text(total.batches, 'batch|es')}; a "
+        f"recommendation needs at least {_FEWEST_RECORDS} records{batches}"
+    )
+
+
 def _larger(options: Options, *, filled: bool) -> Cell | None:
     """Return the best codec at the smallest batch size that gives most of the saving of larger batches.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafkacomp._text import camel_case, json_fields
 from kafkacomp.advice.cost import KINDS, Bill, amounts, bill, broker_seconds, factor, sum_of_known
-from kafkacomp.advice.recommend import LEAVE, Options
+from kafkacomp.advice.recommend import Options
 from kafkacomp.advice.settings import TODAY, size_name
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ class Report:
         plain = sum(topic.figures.plain_size for topic in self.topics)
         return {
             "topics": len(self.topics),
-            "toChange": sum(topic.advice.verdict != LEAVE for topic in self.topics),
+            "toChange": sum(topic.advice.option is not None for topic in self.topics),
             "plainBytes": plain,
             "today": self._sum([topic.today for topic in self.topics]),
             "advised": self._sum([topic.chosen for topic in self.topics]),
