@@ -100,13 +100,20 @@ _LAZY_NAMES = {
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - modules and classes
-    """Import a submodule at its first use, as in ``kafkacomp.log.verify_segment``."""
-    if name in _LAZY:
-        return require(f"kafkacomp.{name}")
+    """Import a submodule at its first use, as in ``kafkacomp.log.verify_segment``.
+
+    A submodule that needs a package that is not installed is an AttributeError with the command that installs it, so
+    that :func:`help` and :func:`hasattr` work with any set of extras; ``import`` raises ModuleNotFoundError.
+    """
+    if name not in _LAZY and name not in _LAZY_NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        found = require(f"kafkacomp.{_LAZY_NAMES.get(name, name)}")
+    except ModuleNotFoundError as error:
+        raise AttributeError(f"kafkacomp.{name}: {error}") from error
     if name in _LAZY_NAMES:
-        found = globals()[name] = getattr(require(f"kafkacomp.{_LAZY_NAMES[name]}"), name)
-        return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(found, name)
+    return found
 
 
 def __dir__() -> list[str]:

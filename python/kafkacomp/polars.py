@@ -19,7 +19,12 @@ from dataclasses import dataclass, replace
 from io import StringIO
 from typing import TYPE_CHECKING, Any, cast
 
-import polars as pl
+from kafkacomp._extras import with_command
+
+try:
+    import polars as pl
+except ModuleNotFoundError as error:
+    raise with_command(error) from None
 from polars.io.plugins import register_io_source
 
 from kafkacomp.arrow import scan as _scan
