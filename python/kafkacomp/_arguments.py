@@ -5,13 +5,14 @@ from __future__ import annotations
 import operator
 import os
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, SupportsIndex, cast
 
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
 INT16: Final[tuple[int, int]] = (-(2**15), 2**15 - 1)
 INT32: Final[tuple[int, int]] = (-(2**31), 2**31 - 1)
@@ -88,13 +89,30 @@ def one_of(name: str, value: object, allowed: Collection[str]) -> None:
 
 def checked_columns(names: Iterable[str], known: Collection[str]) -> list[str]:
     """Check that columns exist, and that each is named once."""
-    if isinstance(names, str):
-        raise TypeError(f"columns must be a collection of names, not the string {names!r}")
-    chosen = list(names)
+    chosen = names_of("columns", names)
     check_names("columns", chosen, known)
     if not chosen:
         raise ValueError(f"columns must have each name once, and at least one: expected some of {', '.join(known)}")
     return chosen
+
+
+def names_of(argument: str, names: object) -> list[str]:
+    """List the names of a collection; TypeError for a single string, and for what is not a collection of strings."""
+    if isinstance(names, str):
+        raise TypeError(f"{argument} must be a collection of names, not the string {names!r}")
+    if not isinstance(names, Iterable):
+        raise TypeError(f"{argument} must be a collection of names, not {type(names).__name__}")
+    chosen = list(names)
+    for name in chosen:
+        if not isinstance(name, str):
+            raise TypeError(f"{argument} must be a collection of names, not of {type(name).__name__}")
+    return chosen
+
+
+def check_progress(progress: object) -> None:
+    """Check a callback before the work begins; TypeError."""
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress must be callable, or None, not {type(progress).__name__}")
 
 
 def check_names(argument: str, names: Sequence[str], known: Collection[str]) -> None:

@@ -29,6 +29,9 @@ def select(found: list[Partition], topics: Iterable[str] | None, partitions: Ite
     """
     if topics is not None:
         globs = _collection("topics", topics)
+        for glob in globs:
+            if not isinstance(glob, str):
+                raise TypeError(f"topics must be a collection of names, not of {type(glob).__name__}")
         names = sorted({each.topic for each in found if each.topic is not None})
         for glob in globs:
             if not fnmatch.filter(names, glob):

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kafkacomp._arguments import check_progress
 from kafkacomp.advice.prices import Prices
 from kafkacomp.advice.report import Report, TopicReport
 from kafkacomp.advice.settings import Settings
@@ -83,6 +84,7 @@ def advise(
         >>> report.to_dict()["topics"][0]["rate"]["bytesPerSecond"]
         1000000
     """
+    check_progress(progress)
     from kafkacomp.advice.run import finish, in_threads, prepare  # noqa: PLC0415 - `import kafkacomp.advice` is quick
     from kafkacomp.tiered.source import SourceOptions  # noqa: PLC0415
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import byte_count, path_text
+from kafkacomp._arguments import byte_count, check_progress, path_text
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, KnownBatches
 from kafkacomp._storage.names import SWAP, owner_of, segment_offset
 from kafkacomp._storage.partition import Segment
@@ -71,6 +71,7 @@ def verify_segment(
         >>> report.is_intact, report.first_offset, report.last_offset
         (True, 0, 4)
     """
+    check_progress(progress)
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         base = segment_offset(path.name.removesuffix(SWAP))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import SEGMENT_BYTES, checked_max_output_size, integer, path_text
+from kafkacomp._arguments import SEGMENT_BYTES, check_progress, checked_max_output_size, integer, path_text
 from kafkacomp._storage.filesystem import local_folder
 from kafkacomp._storage.names import basename, partition_of, side_file
 from kafkacomp._storage.new_file import exists_error
@@ -70,6 +70,7 @@ class RewriteWork:
         if segment_bytes is not None:
             integer("segment_bytes", segment_bytes, SEGMENT_BYTES)
         checked_max_output_size(max_output_size)
+        check_progress(progress)
         self._filesystem, path = opening.opened(path_text("source", source))
         self._target = Path(local_folder(target))
         self._partitions = opening.resolve(source)
