@@ -809,9 +809,8 @@ def compress_cells(
 def json_lines(rows: ArrowRows) -> bytes: ...
 def parse_cells(data: ArrowColumn, fields: RecordFields, bad_is_null: bool, max_output_size: int) -> ArrowArray: ...
 
-@final
 class ScanReader:
-    """A stream of Arrow record batches that can be read once: the result of :func:`kafkacomp.scan`."""
+    """The base of :class:`kafkacomp.arrow.ScanReader`, without what needs pyarrow."""
 
     def __new__(
         cls,
@@ -844,6 +843,10 @@ class ScanReader:
     @property
     def error(self) -> KafkaCompError | OSError | None:
         """The exception that ended the scan, of which an Arrow stream passes on only the text; None without one."""
+
+    @property
+    def num_rows(self) -> int | None:
+        """The number of rows, once all were read, also by a consumer of the stream; None before."""
 
     @property
     def report(self) -> ScanReport:

@@ -7,9 +7,10 @@
 
 from __future__ import annotations
 
-from kafkacomp._kafkacomp import ArrowArray, ScanReader
+from kafkacomp._kafkacomp import ArrowArray
 from kafkacomp.arrow._cells import RECORD_COLUMNS, compress_cells, decompress_cells, parse_cells
 from kafkacomp.arrow._filter import FilteredReader, filter_rows
+from kafkacomp.arrow._reader import ScanReader
 from kafkacomp.arrow._report import MissingRange, ScanReport, SkippedRange
 from kafkacomp.arrow._scan import COLUMNS, DEFAULT_COLUMNS, scan
 from kafkacomp.arrow._write import WriteReport, write

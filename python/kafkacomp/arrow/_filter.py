@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafkacomp._arguments import OFFSETS, integer
 from kafkacomp._extras import pa, pc
+from kafkacomp.arrow._reader import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import CapsuleType
 
-    from kafkacomp._kafkacomp import ScanReader
+    from kafkacomp.arrow._reader import ScanReader
     from kafkacomp.arrow._report import ScanReport
     from kafkacomp.exceptions import KafkaCompError
 
@@ -65,7 +66,7 @@ def filter_rows(
     return FilteredReader(reader, conditions, limit)
 
 
-class FilteredReader:
+class FilteredReader(Rows):
     """The result of :func:`filter_rows`, with the interface of the scan's reader."""
 
     def __init__(self, reader: ScanReader, conditions: Conditions, limit: int | None) -> None:
@@ -75,6 +76,8 @@ class FilteredReader:
         self._schema = pa.schema(reader)
         self._conditions = conditions
         self._left = limit
+        self._rows = 0
+        self._is_exhausted = False
         for name in conditions.columns:
             if name not in self._schema.names:
                 raise ValueError(f"the condition on {name} needs the column {name}: add it to the columns of the scan")
@@ -92,14 +95,16 @@ class FilteredReader:
         while self._left is None or self._left > 0:
             batch = next(self._reader, None)
             if batch is None:
-                return
+                break
             rows = self._conditions.rows(batch)
             if self._left is not None:
                 rows = rows.slice(0, min(self._left, rows.num_rows))
                 self._left -= rows.num_rows
             if rows.num_rows:
+                self._rows += rows.num_rows
                 yield rows
         self._reader.close()
+        self._is_exhausted = True
 
     def __enter__(self) -> Self:
         return self
@@ -115,6 +120,11 @@ class FilteredReader:
     def error(self) -> KafkaCompError | OSError | None:
         """The exception that ended the scan, of which an Arrow stream passes on only the text; ``None`` without one."""
         return self._reader.error
+
+    @property
+    def num_rows(self) -> int | None:
+        """The number of rows, once all were read; ``None`` before."""
+        return self._rows if self._is_exhausted else None
 
     @property
     def report(self) -> ScanReport:

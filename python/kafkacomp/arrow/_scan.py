@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from kafkacomp._arguments import (
     OFFSETS,
     check_bools,
+    check_progress,
     checked_columns,
     checked_max_output_size,
     checked_threads,
     integer,
     one_of,
 )
-from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, MAX_BATCH_BYTES, ScanReader
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, MAX_BATCH_BYTES
 from kafkacomp._kafkacomp import columns as _all_columns
 from kafkacomp._log_format import LogFormat, check_log_format
 from kafkacomp._storage.partition import BoundedPartition
 from kafkacomp._storage.selection import select
+from kafkacomp.arrow._reader import ScanReader
 from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
@@ -176,6 +178,7 @@ def scan(
     integer("arrow_batch_bytes", arrow_batch_bytes, (1, MAX_BATCH_BYTES))
     checked_max_output_size(max_output_size)
     threads = checked_threads(threads)
+    check_progress(progress)
     first_ms = milliseconds("start_time", start_time)
     end_ms = milliseconds("end_time", end_time)
     if first_ms is not None and end_ms is not None and first_ms > end_ms:

@@ -10,10 +10,10 @@ from kafkacomp import _kafkacomp
 from kafkacomp._arguments import BATCH_BYTES, DEFAULT_BATCH_BYTES, OFFSETS, PARTITIONS, SEGMENT_BYTES, integer
 from kafkacomp._batch_settings import BatchSettings
 from kafkacomp._extras import pa
-from kafkacomp._kafkacomp import ScanReader
 from kafkacomp._storage.filesystem import local_folder
 from kafkacomp._storage.names import check_topic
 from kafkacomp._storage.new_file import exists_error
+from kafkacomp.arrow._reader import ScanReader
 from kafkacomp.arrow._route import by_columns, by_key, published
 from kafkacomp.record import arrow_rows
 

@@ -19,9 +19,9 @@ from kafkacomp.log._verify import CodecCounts, FileOffsets
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from kafkacomp._kafkacomp import ScanReader
     from kafkacomp._log_format import LogFormat
     from kafkacomp._storage.partition import Partition
+    from kafkacomp.arrow._reader import ScanReader
     from kafkacomp.log._info import BatchCounts
     from kafkacomp.log._verify import PartitionReport
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     import os
 
     from kafkacomp._entries import AbortedTxn, LeaderEpochEntry, OffsetPosition, ProducerEntry, TimestampOffset
-    from kafkacomp._kafkacomp import ScanReader
     from kafkacomp._storage.partition import Segment
     from kafkacomp._types import StrPath
+    from kafkacomp.arrow._reader import ScanReader
     from kafkacomp.log._info import LogDirInfo, PartitionInfo
     from kafkacomp.log._verify import PartitionReport, SegmentReport
 

@@ -41,8 +41,8 @@ pub fn columns() -> Vec<&'static str> {
 /// How long to wait for the next batch before signals are checked.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A stream of Arrow record batches that can be read once: the result of `kafkacomp.scan`.
-#[pyclass(module = "kafkacomp", frozen)]
+/// A stream of Arrow record batches that can be read once: the base of `kafkacomp.arrow.ScanReader`.
+#[pyclass(module = "kafkacomp", frozen, subclass)]
 pub struct ScanReader {
     schema: SchemaRef,
     report: Arc<Mutex<ScanReport>>,
@@ -50,6 +50,8 @@ pub struct ScanReader {
     closer: Closer,
     /// Whether it was read to its end by iteration.
     exhausted: AtomicBool,
+    /// Whether all rows were read, by iteration or by a consumer of the stream.
+    complete: Arc<AtomicBool>,
     failure: Failure,
     owner: Owner,
 }
@@ -64,7 +66,7 @@ enum State {
     Gone,
 }
 
-/// The exception that ended the scan, of which a C stream carries only the text.
+/// The exception that ended the scan, of which a C stream carries only class, error code and text.
 type Failure = Arc<Mutex<Option<Py<PyAny>>>>;
 
 /// The scan as a stream of Arrow batches, which logs warnings and calls the progress callback after each batch. The scan runs
@@ -73,6 +75,7 @@ struct Stream {
     /// `None` only while it is dropped.
     scan: Option<Box<Scan>>,
     report: Arc<Mutex<ScanReport>>,
+    complete: Arc<AtomicBool>,
     failure: Failure,
     raised: Raised,
     progress: Option<Py<PyAny>>,
@@ -102,7 +105,11 @@ impl Stream {
         self.log(py, matches!(step, Step::End | Step::Failed(_)))?;
         let pulled = match step {
             Step::Batch(batch) => Some(batch),
-            Step::End => self.raised.or(py, Ok(None))?,
+            Step::End => {
+                self.raised.or(py, Ok(()))?;
+                self.complete.store(true, Ordering::Relaxed);
+                None
+            }
             Step::Waiting => return Err(PyRuntimeError::new_err(Exiting.to_string())),
             Step::Failed(error) => return self.raised.or(py, Err(scan_to_py(py, error))),
         };
@@ -134,17 +141,16 @@ impl Stream {
     }
 
     /// Stores the exception and returns the part of it that a C stream can transport: an error code, for lack of memory, an error of
-    /// the system or any other error, and a text.
+    /// the system or any other error, and a text with class and Kafka's error code.
     fn fail(&self, py: Python<'_>, error: PyErr) -> ArrowError {
         let value = error.value(py);
         let text = value.str().map_or_else(|_| String::new(), |text| text.to_string());
-        let class = value.get_type();
-        let module = class.module().map_or_else(|_| String::new(), |module| module.to_string());
         let (is_os, is_memory) = (error.is_instance_of::<PyOSError>(py), error.is_instance_of::<PyMemoryError>(py));
-        let is_plain = is_os || module.starts_with("kafkacomp");
-        let message = match class.qualname() {
+        let code = value.getattr("error_code").and_then(|code| code.extract::<Option<i16>>()).ok().flatten();
+        let code = code.map_or_else(String::new, |code| format!(" (Kafka's error code {code})"));
+        let message = match value.get_type().qualname() {
             Ok(name) if text.is_empty() => name.to_string(),
-            Ok(name) if !is_plain => format!("{name}: {text}"),
+            Ok(name) if !is_os => format!("{name}{code}: {text}"),
             _ => text,
         };
         *lock(&self.failure) = Some(error.into_value(py).into_any());
@@ -288,10 +294,11 @@ impl ScanReader {
             sources.into_iter().map(|fields| bounded_partition(fields, &raised)).collect::<PyResult<_>>()?;
         let scan = Scan::new(partitions, scan_options(settings)?, total_bytes).interruptible(signals(&raised));
         let (schema, report, failure) = (Arc::clone(scan.schema()), scan.report(), Failure::default());
-        let closer = scan.closer();
+        let (closer, complete) = (scan.closer(), Arc::<AtomicBool>::default());
         let stream = Stream {
             scan: Some(Box::new(scan)),
             report: Arc::clone(&report),
+            complete: Arc::clone(&complete),
             failure: Arc::clone(&failure),
             raised,
             progress,
@@ -300,7 +307,7 @@ impl ScanReader {
             owner,
         };
         let state = Mutex::new(State::Ready(stream));
-        Ok(Self { schema, report, state, closer, exhausted: AtomicBool::new(false), failure, owner })
+        Ok(Self { schema, report, state, closer, exhausted: AtomicBool::new(false), complete, failure, owner })
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
@@ -406,6 +413,13 @@ impl ScanReader {
     fn error(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.owner.check("scan")?;
         Ok(lock(&self.failure).as_ref().map(|error| error.clone_ref(py)))
+    }
+
+    /// The number of rows, once all were read, also by a consumer of the stream; None before.
+    #[getter]
+    fn num_rows(&self) -> PyResult<Option<u64>> {
+        self.owner.check("scan")?;
+        Ok(self.complete.load(Ordering::Relaxed).then(|| lock(&self.report).records))
     }
 
     /// The counts and findings of the scan so far.

@@ -1,0 +1,87 @@
+"""What the readers of rows have in common: all rows as a table of pyarrow, pandas or polars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from kafkacomp import _kafkacomp
+from kafkacomp._extras import pa, require
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+    import polars as pl
+    from typing_extensions import CapsuleType
+
+
+class Rows:
+    """Record batches that can be read once, and the conversions that raise the exceptions of the scan.
+
+    A consumer of ``__arrow_c_stream__``, such as ``pyarrow.table`` or DuckDB, raises an exception of its own, with the
+    class, the error code and the text of the scan's exception as its text; ``reader.error`` has the exception.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def __iter__(self) -> Iterator[pa.RecordBatch]: ...
+        def __arrow_c_schema__(self) -> CapsuleType: ...
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The names and types of the columns, as a ``pyarrow.Schema``; reads no rows."""
+        return pa.schema(self)
+
+    def read_all(self) -> pa.Table:
+        """Read all rows that are left as a ``pyarrow.Table``.
+
+        Raises:
+            CorruptRecordError, InvalidRecordError, OutputLimitError, OSError: as iterating does; the message has the
+                file and the byte.
+            ValueError: the reader was already read or closed.
+
+        Example:
+            >>> import kafkacomp as kc
+            >>> kc.scan(example, columns=["offset"]).read_all().num_rows
+            5
+        """
+        schema = self.schema
+        return pa.Table.from_batches(list(self), schema=schema)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Read all rows that are left as a ``pandas.DataFrame``; raises the errors of :meth:`read_all`.
+
+        Example:
+            >>> import kafkacomp as kc
+            >>> list(kc.scan(example, columns=["offset"]).to_pandas()["offset"])
+            [0, 1, 2, 3, 4]
+        """
+        require("pandas")
+        return self.read_all().to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Read all rows that are left as a ``polars.DataFrame``; raises the errors of :meth:`read_all`.
+
+        Example:
+            >>> import kafkacomp as kc
+            >>> kc.scan(example, columns=["offset"]).to_polars()["offset"].to_list()
+            [0, 1, 2, 3, 4]
+        """
+        frame: pl.DataFrame = require("polars").from_arrow(self.read_all())
+        return frame
+
+    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
+        """Refuse to become an array of numpy; ``pandas.DataFrame(reader)`` would have a cell for each batch."""
+        raise TypeError(f"{type(self).__name__} is a stream of Arrow record batches, not an array: call to_pandas()")
+
+
+class ScanReader(_kafkacomp.ScanReader, Rows):
+    """A stream of Arrow record batches that can be read once: the result of :func:`kafkacomp.scan`.
+
+    Iterate over it for the batches, or read all rows by :meth:`read_all`, :meth:`to_pandas` or :meth:`to_polars`. Any
+    consumer of the Arrow PyCapsule interface takes it as a stream.
+    """
+
+    __slots__ = ()
