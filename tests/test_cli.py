@@ -298,7 +298,7 @@ def test_verify_warns_of_what_only_kafka_reads(name: str, tmp_path: Path, run: R
 
 
 def test_a_folder_of_a_broker(tmp_path: Path, run: Run) -> None:
-    """Files on their way out or in, locks and folders that are no log are passed over; strange names are read."""
+    """Files on their way out or in, locks and folders that are no log are passed over."""
     content = SEGMENT.read_bytes()
     for folder in ("a-b.c-12", "a-0.0123456789abcdef-delete", "a-0.0123456789abcdef-stray", "no_partition"):
         (tmp_path / folder).mkdir()
@@ -311,11 +311,13 @@ def test_a_folder_of_a_broker(tmp_path: Path, run: Run) -> None:
     (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\na-b.c 12 600\n")
     status, out, err = run("dump", "--json", tmp_path)
     assert status == 0
-    assert [line.partition(": not read: ")[0][-31:] for line in err.splitlines()] == [": 00000000000000000000.log.swap"]
+    told = [line for line in err.splitlines() if ": not read: " in line]
+    assert [line.partition(": not read: ")[0][-31:] for line in told] == [": 00000000000000000000.log.swap"]
+    skipped = [line for line in err.splitlines() if ": skipped: " in line]
+    assert [Path(line.partition(": skipped: ")[0]).name[-6:] for line in skipped] == ["delete", "-stray", "tition"]
     files = {json.loads(line)["file"] for line in out.splitlines()}
     expected = {
         "a-b.c-12/" + SEGMENT.name,
-        "no_partition/" + SEGMENT.name,
         "meta.properties",
         "recovery-point-offset-checkpoint",
     }

@@ -248,7 +248,7 @@ def test_a_log_with_a_swap_is_not_appended_to(folder: Path) -> None:
     ["99999999999999999999.log", f"{2**63:020}.log", "9" * 20 + "-" + "A" * 22 + ".log", "12.log", "9" * 20 + ".kafka"],
 )
 def test_a_name_that_is_almost_a_segments(folder: Path, name: str, caplog: pytest.LogCaptureFixture) -> None:
-    """In a folder it is a warning, named itself it is a record set; its indexes are nothing."""
+    """In a folder it is a warning, to verify an error; named itself it is a record set; its indexes are nothing."""
     (folder / name).write_bytes(batches(0, 10))
     for suffix in ("index", "timeindex", "snapshot", "log.swap", "log.cleaned", "log.deleted"):
         (folder / f"{name.partition('.')[0]}.{suffix}").write_bytes(b"" if "." not in suffix else batches(0, 10))
@@ -263,8 +263,8 @@ def test_a_name_that_is_almost_a_segments(folder: Path, name: str, caplog: pytes
             assert rows(folder / name) == [*range(10)]
         assert name in caplog.text
         assert not [each for each in log.verify_segment(folder / name).findings if each.is_error]
-    for command in ("verify", "dump"):
-        assert run([command, str(folder)]) == 0
+    assert run(["verify", str(folder)]) == 1
+    assert run(["dump", str(folder)]) == 0
     assert run(["dump", str(folder / name)]) in {0, 1}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,14 +45,15 @@ from kafkacomp._cli.tiered import (
     tiered,
     tiered_options,
 )
-from kafkacomp._cli.verify import Report, verify_files
-from kafkacomp._cli.verify import verify as verify_partitions
 from kafkacomp._click import Size, parsed
 from kafkacomp._exit_status import CORRUPT, FINE, INTERRUPTED, TERMINATED, WRONG_USE
 from kafkacomp._exit_status import run as ended
-from kafkacomp._storage.files import BATCHES, find
+from kafkacomp._storage.files import BATCHES
 from kafkacomp._text import count_text, printable, time_text
 from kafkacomp.arrow._filter import Conditions
+from kafkacomp.arrow._scan import LOCATION, find
+from kafkacomp.log._directory import LogDirReport, verify_files
+from kafkacomp.log._directory import verify as verify_partitions
 from kafkacomp.log._verify import error_at
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ def run(arguments: list[str] | None) -> int:
     logger, handler = logging.getLogger("kafkacomp"), _ToStandardError()
     propagated = logger.propagate
     logger.addHandler(handler)
+    logging.getLogger("kafkacomp.foreign").setLevel(logging.INFO)
     logger.propagate = False
     try:
         with sigterm_raises():
@@ -75,6 +78,7 @@ def run(arguments: list[str] | None) -> int:
         return INTERRUPTED
     finally:
         logger.propagate = propagated
+        logging.getLogger("kafkacomp.foreign").setLevel(logging.NOTSET)
         logger.removeHandler(handler)
 
 
@@ -83,7 +87,13 @@ def _invoke(arguments: list[str] | None) -> object:
     for name in ("COMP_WORDS", "COMP_CWORD"):
         if completes and name not in os.environ:
             raise ValueError(f"{name} is not set: only a shell's completion sets _KAFKACOMP_COMPLETE")
-    return cli.main(arguments, prog_name="kafkacomp", standalone_mode=False)
+    try:
+        return cli.main(arguments, prog_name="kafkacomp", standalone_mode=False)
+    except click.UsageError as error:
+        given = sys.argv[1:] if arguments is None else arguments
+        for path in (each for each in given if each.startswith("-") and os.path.lexists(each)):
+            raise click.UsageError(f"{error.message} (to give the path {path}, write ./{path})", error.ctx) from None
+        raise
 
 
 class _ToStandardError(logging.Handler):
@@ -166,7 +176,9 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
         raise click.UsageError("--first and --last cannot be given together")
     chosen = Bounds.of(conditions=conditions_of(key, key_regex, value_contains, header), **bounds)
     selected = Selected(bounds=chosen, first=first, last=last, limit=limit)
-    files = files_of(paths, encryption_keys, storage_options)
+    found = files_of(paths, encryption_keys, storage_options, chosen.choice)
+    found.warn()
+    files = chosen.files(found)
     with progress_bar("dump", sum(file.size for file in files)) as advance:
         out = renderer("jsonl" if as_json else form, beside(advance))
         is_intact = Dump(
@@ -207,17 +219,17 @@ def verify(
         "max_output_size": max_output_size, "threads": checked_threads(threads), "log_format": log_format,
     }  # fmt: skip
     if opening["remote_log_metadata"] is None and opening["local_log_dir"] is None:
-        files = files_of(paths, opening["encryption_keys"], opening["storage_options"])
-        with progress_bar("verify", sum(file.size for file in files if file.kind in BATCHES)) as advance:
-            report = verify_files(files, progress=advance, **options)
+        found = files_of(paths, opening["encryption_keys"], opening["storage_options"])
+        with progress_bar("verify", sum(file.size for file in found.files if file.kind in BATCHES)) as advance:
+            report = verify_files(found, progress=advance, **options)
     else:
-        found, unreadable = partitions_of(paths, **opening)
-        total = sum(segment.size for each in found for segment in each.segments)
+        partitions, unreadable = partitions_of(paths, **opening)
+        total = sum(segment.size for each in partitions for segment in each.segments)
         with progress_bar("verify", total) as advance:
-            report = verify_partitions(found, progress=advance, **options)
+            report = verify_partitions(partitions, progress=advance, **options)
         report.errors += [error_at(path, 0, reason) for path, reason in unreadable.items()]
     if as_json:
-        say_json(report.as_dict())
+        say_json(report.to_dict())
     else:
         _show(report)
     return FINE if report.is_intact else CORRUPT
@@ -235,7 +247,7 @@ _COVERAGE = (
 _FILES_SHOWN = 40
 
 
-def _show(report: Report) -> None:
+def _show(report: LogDirReport) -> None:
     for label, findings in (("error", report.errors), ("warning", report.warnings)):
         for each in findings:
             say(f"{label}: {each.file}: {each.message}")
@@ -265,7 +277,7 @@ def _show(report: Report) -> None:
     corrupt = f", {count_text(report.corrupt_batches, 'corrupt batch|es')}, {unreadable}"
     bad = corrupt if report.errors else ""
     say(
-        f"{count_text(report.segments, 'segment')}, {count_text(report.side_files, 'other file')}: "
+        f"{count_text(report.segments_count, 'segment')}, {count_text(report.side_files_count, 'other file')}: "
         f"{count_text(len(report.errors), 'error')}, {count_text(len(report.warnings), 'warning')}{bad}"
     )
 
@@ -345,14 +357,15 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     bounds = [options[f"{end}_offset"] for end in ("start", "end")]
     if None not in bounds and bounds[0] > bounds[1]:
         raise click.UsageError(f"--start-offset {bounds[0]} is above --end-offset {bounds[1]}")
-    read = [str(file.path) for file in find([Path(s) for s in sources if Path(s).exists()])]
+    located = {name: options.pop(name) for name in LOCATION & options.keys()}
+    with waiting("listing segments"):
+        found = find(list(sources), **located)
     if not to_standard_output:
-        exporting.check_target(target, read, force=force)
+        exporting.check_target(target, found, force=force)
     conditions = conditions_of(key, key_regex, value_contains, header)
     with progress_bar("export", None) as advance:
         needed = exporting.columns_to_read(columns, form, encoding, conditions, partition_by)
-        with waiting("listing segments"):
-            scanned = kafkacomp.scan(list(sources), columns=needed, progress=advance.at, **options)
+        scanned = kafkacomp.scan(found, columns=needed, progress=advance.at, **options)
         reader = arrow.FilteredReader(scanned, conditions or Conditions(), limit)
         rows = exporting.export(
             scanned if conditions is None and limit is None else reader,

@@ -12,7 +12,7 @@ from kafkacomp._cli.common import LOG_FORMAT, MAX_OUTPUT_SIZE, progress_bar, say
 from kafkacomp._cli.filters import partition_options
 from kafkacomp._cli.tiered import STORAGE_OPTIONS
 from kafkacomp._exit_status import CORRUPT, FINE
-from kafkacomp._storage.selection import select
+from kafkacomp._storage.selection import ByName
 from kafkacomp.arrow import scan
 from kafkacomp.tiered.source import SourceOptions
 
@@ -62,7 +62,8 @@ def diff(  # noqa: PLR0917 - click hands everything over by name
     """
     opening = SourceOptions(storage_options=storage_options)
     with waiting("listing segments"):
-        sides = [_by_name(select(opening.resolve(each), topics, partitions), each) for each in (source, other)]
+        choice = ByName.of(topics, partitions)
+        sides = [_by_name(opening.resolve(each, choice=choice), each) for each in (source, other)]
     options["threads"] = checked_threads(threads)
     total = sum(segment.size for side in sides for each in side.values() for segment in each.segments)
     keys = sorted(sides[0].keys() | sides[1].keys(), key=str)

@@ -12,10 +12,10 @@ from kafkacomp._cli.batches import Corruption, batch_row, batches, record_row
 from kafkacomp._cli.filters import Bounds
 from kafkacomp._cli.message_sets import entries as entries_of_07
 from kafkacomp._cli.message_sets import entry_row, message_row, placed
-from kafkacomp._cli.side_files import entries
 from kafkacomp._storage.files import BATCHES
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.log._detect import log_format_of
+from kafkacomp.log._rows import entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -124,7 +124,6 @@ class Dump:
             ValueError: bounds or conditions on a log of Kafka 0.7.
         """
         selected, course = self.selected, self.course
-        files = selected.bounds.files(files)
         if not selected.is_everything:
             files = [file for file in files if file.kind in BATCHES]
         sound = True

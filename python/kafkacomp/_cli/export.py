@@ -13,6 +13,7 @@ from kafkacomp._cli.common import complain
 from kafkacomp._cli.partitioned import KEYS, columns_of, partitioned
 from kafkacomp._cli.writers import PLACE, RECORD, SUFFIXES, compressed, format_of, is_text, writer
 from kafkacomp._extras import pa
+from kafkacomp._storage.listing import kind_of
 from kafkacomp._storage.new_file import new_file
 from kafkacomp._text import camel_case, escaped_lines, json_fields
 from kafkacomp.exceptions import KafkaCompError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from kafkacomp import ScanReport
     from kafkacomp._cli.writers import Write
+    from kafkacomp._storage.partition import Partition
     from kafkacomp.arrow import FilteredReader, ScanReader
     from kafkacomp.arrow._filter import Conditions
 
@@ -34,8 +36,8 @@ class RefusedError(ValueError):
     """The target must not be written."""
 
 
-def check_target(target: Path, sources: list[str], *, force: bool) -> None:
-    """Refuse a target that exists, or that is one of the files to read.
+def check_target(target: Path, sources: list[Partition], *, force: bool) -> None:
+    """Refuse a target that exists, or that is one of the files of the partitions to read.
 
     Raises:
         RefusedError: the message has the reason.
@@ -46,10 +48,19 @@ def check_target(target: Path, sources: list[str], *, force: bool) -> None:
         return
     if target.is_dir():
         raise RefusedError(f"{target}: this is a folder: give a file, or --partition-by")
-    if any(Path(source).exists() and target.samefile(source) for source in sources):
+    if _is_read(target, sources):
         raise RefusedError(f"{target}: this is one of the files to read: choose another target")
     if not force:
         raise RefusedError(f"{target}: exists: use --force to replace it")
+
+
+def _is_read(target: Path, sources: list[Partition]) -> bool:
+    """Whether a file is a segment of the partitions, or a file of a log in one of their folders."""
+    segments = [Path(each.source) for part in sources for each in part.segments if isinstance(each.source, str)]
+    if any(each.exists() and target.samefile(each) for each in segments):
+        return True
+    folders = {each.parent for each in segments}
+    return kind_of(target.name) is not None and any(target.parent.samefile(each) for each in folders)
 
 
 def columns_to_read(

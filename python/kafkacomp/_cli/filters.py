@@ -11,7 +11,7 @@ from kafkacomp._cli.common import bound, names_of, numbers_of, together
 from kafkacomp._click import parsed
 from kafkacomp._extras import pa
 from kafkacomp._storage.partition import Partition
-from kafkacomp._storage.selection import select
+from kafkacomp._storage.selection import ByName, select
 from kafkacomp.arrow._filter import Conditions
 from kafkacomp.arrow._scan import milliseconds
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterable, Sequence
 
-    from kafkacomp._storage.files import SourceFile
+    from kafkacomp._storage.files import Files, SourceFile
     from kafkacomp.record import Record, RecordBatch
 
 #: The options that choose partitions.
@@ -105,16 +105,22 @@ class Bounds:
         """Whether they apply to batches, so that files without batches are left out."""
         return self != Bounds(topics=self.topics, partitions=self.partitions)
 
-    def files(self, files: Sequence[SourceFile]) -> list[SourceFile]:
+    @property
+    def choice(self) -> ByName | None:
+        """The choice of partitions."""
+        return ByName.of(self.topics, self.partitions)
+
+    def files(self, found: Files) -> list[SourceFile]:
         """Choose files by the topic and partition of their folder.
 
         Raises:
             ValueError: no topic matches a name or glob, or no topic has a partition with one of the numbers.
         """
-        owners = {file.name: file.owner for file in files}
-        found = [Partition(*owner) for owner in dict.fromkeys(owners.values())]
-        chosen = {(each.topic, each.partition) for each in select(found, self.topics, self.partitions)}
-        return [file for file in files if owners[file.name] in chosen]
+        owners = {file.name: file.owner for file in found.files}
+        others = [Partition(each.topic, each.partition) for each in found.partitions]
+        listed = [Partition(*owner) for owner in dict.fromkeys(owners.values())] + others
+        chosen = {(each.topic, each.partition) for each in select(listed, self.topics, self.partitions)}
+        return [file for file in found.files if owners[file.name] in chosen]
 
     def has_batch(self, batch: RecordBatch) -> bool:
         """Whether the header allows records within the bounds."""

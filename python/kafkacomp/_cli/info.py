@@ -14,7 +14,7 @@ from kafkacomp._cli.tables import Column, show_table, width_of_output
 from kafkacomp._cli.tiered import partitions_of, tiered_options
 from kafkacomp._exit_status import CORRUPT, FINE
 from kafkacomp._storage.names import INTERNAL_TOPICS
-from kafkacomp._storage.selection import select
+from kafkacomp._storage.selection import ByName
 from kafkacomp._text import camel_case, count_text, json_fields, printable, time_text
 from kafkacomp.log._describe import describe
 from kafkacomp.log._info import LogDirInfo, PartitionInfo, TopicInfo
@@ -65,10 +65,9 @@ def info(  # noqa: PLR0917 - click hands everything over by name
 
     The exit status is 1 if something is corrupt, missing or unreadable.
     """
-    resolved, unreadable = partitions_of(paths, **opening)
+    chosen, unreadable = partitions_of(paths, ByName.of(topics, partitions), **opening)
     for path, reason in unreadable.items():
         complain(f"{path}: {reason}")
-    chosen = select(resolved, topics, partitions)
     total = sum(segment.size for each in chosen for segment in each.segments)
     with progress_bar("info", total) as advance:
         found = describe(

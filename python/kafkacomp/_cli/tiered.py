@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafkacomp._cli.common import complain, say_json, together, waiting
-from kafkacomp._cli.side_files import NOT_FILES
 from kafkacomp._cli.tables import Column, show_table, width_of_output
 from kafkacomp._click import parsed
 from kafkacomp._exit_status import CORRUPT, FINE
-from kafkacomp._storage.files import find
+from kafkacomp._storage.files import list_files
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._text import printable
+from kafkacomp.log._rows import NOT_FILES
 from kafkacomp.tiered.files import chunked_files
 from kafkacomp.tiered.inspect import SegmentInfo, inspect
 from kafkacomp.tiered.keys import EncryptionKeys
@@ -25,8 +25,9 @@ from kafkacomp.tiered.source import SourceOptions
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kafkacomp._storage.files import SourceFile
+    from kafkacomp._storage.files import Files
     from kafkacomp._storage.partition import Partition
+    from kafkacomp._storage.selection import Choice
     from kafkacomp.exceptions import CorruptRecordError
 
 _STORAGE_OPTION = "--storage-option"
@@ -95,16 +96,23 @@ ENCRYPTION_KEYS = click.option(
 
 
 def files_of(
-    sources: Iterable[str], encryption_keys: dict[str, str] | None, storage_options: dict[str, object] | None
-) -> list[SourceFile]:
-    """Find the files at paths and URLs; segments that Aiven's plugin has stored are decoded."""
+    sources: Iterable[str],
+    encryption_keys: dict[str, str] | None,
+    storage_options: dict[str, object] | None,
+    choice: Choice | None = None,
+) -> Files:
+    """List the files at paths and URLs; segments that Aiven's plugin has stored are decoded."""
     keys = EncryptionKeys(encryption_keys)
     opened = partial(open_filesystem, storage_options=storage_options)
     with waiting("listing files"):
-        return find(sources, opened, partial(chunked_files, keys=keys))
+        return list_files(sources, opened, partial(chunked_files, keys=keys), choice)
 
 
-def partitions_of(paths: object, **opening: Any) -> tuple[list[Partition], dict[str, str]]:  # noqa: ANN401 - handed on
+def partitions_of(
+    paths: object,
+    choice: Choice | None = None,
+    **opening: Any,  # noqa: ANN401 - handed on
+) -> tuple[list[Partition], dict[str, str]]:
     """The partitions of paths, and why manifests could not be read: the other segments are read nevertheless."""
     unreadable: dict[str, str] = {}
 
@@ -115,7 +123,7 @@ def partitions_of(paths: object, **opening: Any) -> tuple[list[Partition], dict[
         unreadable[path] = reason or str(error).removeprefix(f"{path}: ")
 
     with waiting("listing segments"):
-        return SourceOptions(**opening).resolve(paths, failed=failed), unreadable
+        return SourceOptions(**opening).resolve(paths, failed=failed, choice=choice), unreadable
 
 
 #: The options of the commands that read tiered storage.

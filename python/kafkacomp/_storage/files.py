@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import errno
 import os
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from kafkacomp._storage.checkpoints import OFFSET_CHECKPOINTS
 from kafkacomp._storage.containers import refuse_content, refuse_packed, refuse_packed_segment
-from kafkacomp._storage.discovery import Searched, log_files, subfolders
 from kafkacomp._storage.filesystem import is_url, open_filesystem, read_local
+from kafkacomp._storage.listing import KIND_BY_SUFFIX, ListedFile, Listing, kind_of, list_folder, settle
 from kafkacomp._storage.names import (
     SWAP,
     basename,
@@ -29,28 +27,19 @@ from kafkacomp._storage.names import (
     parent_of,
     segment_offset,
 )
-from kafkacomp._storage.remote import RemoteFolder, remote_folder, remote_folder_of
+from kafkacomp._storage.remote import RemoteFolder, remote_folder_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from kafkacomp._storage.discovery import Opener
     from kafkacomp._storage.filesystem import FileSystem
+    from kafkacomp._storage.listing import OtherFile
+    from kafkacomp._storage.partition import Partition
+    from kafkacomp._storage.selection import Choice
 
 #: Kinds of files that contain record batches, or messages of Kafka 0.7.
 BATCHES: Final = frozenset({"log", "checkpoint", "record set", "message set"})
-
-_SIDE_FILE = re.compile(r"[0-9]{20}(-[A-Za-z0-9_-]{22})?\.(index|timeindex|txnindex|snapshot)")
-_SNAPSHOT_OF_METADATA = re.compile(r"([0-9]{20}-[0-9]{10}|bootstrap)\.checkpoint")
-_BY_SUFFIX = {".log": "log", ".kafka": "message set"}
-_BY_NAME = {
-    "leader-epoch-checkpoint": "leader-epoch-checkpoint",
-    "partition.metadata": "partition.metadata",
-    "quorum-state": "quorum-state",
-    "meta.properties": "meta.properties",
-    "bootstrap.checkpoint": "checkpoint",
-}
-_EPOCHS_OF_SEGMENT = re.compile(r"[0-9]{20}-[A-Za-z0-9_-]{22}\.leader_epoch_checkpoint")
 
 
 @dataclass(frozen=True)
@@ -107,25 +96,54 @@ class SourceFile:
 Chunked: TypeAlias = "Callable[[RemoteFolder], Iterator[SourceFile]]"
 
 
+@dataclass
+class Files:
+    """The files at some paths, and what was listed and is not read."""
+
+    #: Each file once; files of folders in the order of their names.
+    files: list[SourceFile] = field(default_factory=list)
+    #: The partitions of folders, whose segments are among the files.
+    partitions: list[Partition] = field(default_factory=list)
+    others: list[OtherFile] = field(default_factory=list)
+
+    def warn(self) -> None:
+        """Log what belonged to a log and is not read."""
+        Listing(others=self.others).warn()
+
+
 def find(
     sources: Iterable[str | Path], opened: Opener = open_filesystem, chunked: Chunked | None = None
 ) -> list[SourceFile]:
-    """Find the files at paths and URLs, each once; files of folders in the order of their names.
+    """Find the files at paths and URLs, as :func:`list_files` does, and log what is not read."""
+    found = list_files(sources, opened, chunked)
+    found.warn()
+    return found.files
+
+
+def list_files(
+    sources: Iterable[str | Path],
+    opened: Opener = open_filesystem,
+    chunked: Chunked | None = None,
+    choice: Choice | None = None,
+) -> Files:
+    """List the files at paths and URLs by kind.
 
     Args:
         sources: Paths or URLs of files or folders.
         opened: Finds the file system of a URL.
         chunked: Yields the files of segments that are stored in chunks; without it they are left out.
+        choice: Rules out folders by their names; their partitions have no segments in the result, and no files.
 
     Raises:
         FileNotFoundError: a path does not exist, or a folder contains no files of a Kafka log.
         ValueError: a file is an archive, a compressed file or a table.
     """
     found: dict[str, SourceFile] = {}
+    result = Files()
     for source in sources:
         place = _Place.of(str(source), opened)
-        inside = list(_files(place, chunked))
-        if not inside:
+        inside = list(_files(place, chunked, result, choice))
+        if not inside and not result.partitions:
             refuse_packed(place.filesystem, place.path)
             raise FileNotFoundError(errno.ENOENT, "no files of a Kafka log in this folder", str(source))
         for file in inside:
@@ -133,7 +151,8 @@ def find(
             if file.is_local and file.kind in BATCHES and not is_tiered_segment(file.path.name):
                 refuse_packed_segment(str(file.path))
             found.setdefault(file.name, file)
-    return list(found.values())
+    result.files = list(found.values())
+    return result
 
 
 @dataclass(frozen=True)
@@ -149,20 +168,28 @@ class _Place:
         filesystem, path = (opened if is_url(source) else open_filesystem)(source)
         return cls(filesystem, path, path if source.lower().startswith("file:") else source)
 
+    def name(self, path: str) -> str:
+        """The path of a file for messages: for a local file the path as given."""
+        is_local = isinstance(self.filesystem.segment(path), str)
+        return str(Path(self.given, os.path.relpath(path, self.path))) if is_local else path
+
     def file(self, path: str, kind: str, size: int) -> SourceFile:
         """The file at a path, which is that of the source or in it."""
-        source = self.filesystem.segment(path)
+        source, name = self.filesystem.segment(path), self.name(path)
         if isinstance(source, str):
-            local = Path(self.given, os.path.relpath(path, self.path))
-            return SourceFile(local, kind, str(local), size, partial(read_local, str(local)), str(local))
-        return SourceFile(PurePosixPath(path), kind, path, size, partial(self.filesystem.read, path), source)
+            return SourceFile(Path(name), kind, name, size, partial(read_local, name), name)
+        return SourceFile(PurePosixPath(path), kind, name, size, partial(self.filesystem.read, path), source)
 
 
-def _files(place: _Place, chunked: Chunked | None) -> Iterator[SourceFile]:
+def _files(place: _Place, chunked: Chunked | None, result: Files, choice: Choice | None) -> Iterator[SourceFile]:
     filesystem, path = place.filesystem, place.path
     entry = filesystem.info(path)
     if entry.is_dir:
-        yield from _walk(place, path, chunked, Searched())
+        allowed = None if choice is None else choice.allows
+        listing = list_folder(place.filesystem, place.path, allowed)
+        settle(listing.failures, allowed)
+        Listing(decisions=listing.decisions).warn()
+        yield from _of_listing(place, listing, chunked, result)
         return
     name = basename(path)
     if chunked is not None and is_tiered_segment(name):
@@ -170,42 +197,39 @@ def _files(place: _Place, chunked: Chunked | None) -> Iterator[SourceFile]:
         if remote is not None and remote.has_manifests:
             yield from chunked(remote)
             return
-    kind = _kind(name.removesuffix(SWAP)) or _BY_SUFFIX.get(PurePosixPath(name).suffix, "record set")
+    kind = kind_of(name.removesuffix(SWAP)) or KIND_BY_SUFFIX.get(PurePosixPath(name).suffix, "record set")
     file = place.file(path, kind, entry.size)
-    if kind == "record set" and entry.size:
+    if segment_offset(name.removesuffix(SWAP)) is None and kind in BATCHES and entry.size:
         refuse_content(filesystem, entry, file.name)
     yield file
 
 
-def _walk(place: _Place, folder: str, chunked: Chunked | None, searched: Searched) -> Iterator[SourceFile]:
-    """Yield the files in a folder and its subfolders; each folder once, even if links lead to it."""
-    filesystem = place.filesystem
-    if not searched.enter(filesystem, folder):
-        return
-    entries = filesystem.list(folder)
-    remote = None if chunked is None else remote_folder(filesystem, folder, entries)
-    if chunked is not None and remote is not None and remote.has_manifests:
-        yield from chunked(remote)
-        entries = [entry for entry in entries if entry.is_dir]
-    files, state = log_files(filesystem, folder, entries)
-    for name in sorted(files):
-        kind = "log" if name in state.swapped else _kind(name)
-        if kind is not None:
-            yield place.file(files[name].path, kind, files[name].size)
-    for inner in subfolders(entries):
-        yield from _walk(place, inner.path, chunked, searched)
+def files_in(path: str, listing: Listing, opened: Opener) -> Files:
+    """The files of a path that was listed before; partitions in tiered storage have no files of their own here.
+
+    Raises:
+        OSError: a folder could not be listed.
+    """
+    settle(listing.failures)
+    place = _Place.of(path, opened)
+    if not place.filesystem.info(place.path).is_dir:
+        return list_files([path], opened)
+    result = Files()
+    result.files = list(_of_listing(place, listing, None, result))
+    return result
 
 
-def _kind(name: str) -> str | None:
-    if name in _BY_NAME:
-        return _BY_NAME[name]
-    if name in OFFSET_CHECKPOINTS:
-        return "offset-checkpoint"
-    if segment_offset(name) is not None:
-        return _BY_SUFFIX[f".{name.rpartition('.')[2]}"]
-    if _EPOCHS_OF_SEGMENT.fullmatch(name):
-        return "leader-epoch-checkpoint"
-    side_file = _SIDE_FILE.fullmatch(name)
-    if side_file is not None:
-        return side_file[2] if leading_offset(name) is not None else None
-    return "checkpoint" if _SNAPSHOT_OF_METADATA.fullmatch(name) else None
+def _of_listing(place: _Place, listing: Listing, chunked: Chunked | None, result: Files) -> Iterator[SourceFile]:
+    """Yield the files of a listing by kind, and add its partitions and the others to the result."""
+    result.others += [replace(each, path=place.name(each.path)) for each in listing.others]
+    for partition in listing.partitions:
+        if partition.remote is None:
+            segments = [replace(each, name=place.name(each.name)) for each in partition.segments]
+            for segment in segments:
+                segment.source = segment.name if isinstance(segment.source, str) else segment.source
+            result.partitions.append(replace(partition, segments=segments))
+    for each in listing.files:
+        if isinstance(each, ListedFile):
+            yield place.file(each.entry.path, each.kind, each.entry.size)
+        elif chunked is not None and each.has_manifests:
+            yield from chunked(each)

@@ -7,7 +7,7 @@
         <20 digits>.kafka                         a segment of Kafka 0.7, named by the position of its first byte
         <20 digits>.{index,timeindex,txnindex,snapshot}    its side files
         <any of these>.{swap,cleaned,deleted}     being swapped in or deleted: see kafkacomp._storage.loader
-    <topic>-<partition>.<hex digits>-{delete,future,stray}/    a partition that is not part of the broker's logs
+    <topic>-<partition>.<32 hex digits>-{delete,future,stray}/ a partition that is not part of the broker's logs
     <topic>-<topic id>/<partition>/<20 digits>-<segment id>.log    tiered storage, Aiven's plugin
     <topic>-<partition>-<topic id>/<20 digits>-<segment id>.log    tiered storage, Kafka's LocalTieredStorage
 
@@ -30,8 +30,15 @@ _COMPRESSED_SEGMENT = re.compile(r"[0-9]{20}\.(?:log|kafka)\.(?:gz|zst|lz4|bz2|x
 _LIKE_A_SEGMENT = re.compile(r"[0-9]+\.(?:log|kafka)|[0-9]{20}-[A-Za-z0-9_-]{22}\.log")
 _PARTITION = re.compile(r"(.+)-([0-9]{1,10})", re.DOTALL)
 _WITH_TOPIC_ID = re.compile(r"(.+)-[A-Za-z0-9_-]{22}", re.DOTALL)
+#: A folder of a broker that is not part of its logs. Kafka truncates the topic to keep the name at 255 bytes.
+_MARKED_PARTITION = re.compile(r"(.+)-([0-9]{1,10})\.[0-9a-f]+-(delete|future|stray)", re.DOTALL)
+#: The most bytes of the name of a folder.
+_MOST_NAME: Final = 255
 #: The suffixes that a broker gives to partition folders that are not part of its logs.
 _MARKED = re.compile(r"(.+-[0-9]+\.[0-9a-f]+|.*\.[0-9a-f]{32})-(delete|future|stray)", re.DOTALL)
+
+#: What separates names in paths of Windows.
+_SEPARATORS = re.compile(r"[/\\]")
 
 #: A segment's indexes, and all its side files.
 INDEXES: Final = ("index", "timeindex", "txnindex")
@@ -109,13 +116,33 @@ def owner_of(folder: str, name: str) -> tuple[str, int] | tuple[None, None]:
     does; the file's name shows which one it is.
     """
     is_tiered = is_tiered_segment(name.partition(".")[0] + ".log")
-    own = None if is_tiered else partition_of(basename(folder))
+    own = None if is_tiered else given_partition_of(basename(folder))
     return own or tiered_partition_of(folder) or (None, None)
 
 
 def is_marked(folder: str) -> bool:
     """Whether a folder's name marks it as not part of a log: ``-delete``, ``-future`` or ``-stray``."""
     return _MARKED.fullmatch(folder) is not None
+
+
+def mark_of(folder: str) -> str | None:
+    """The mark of a folder that is not part of a log: ``delete``, ``future`` or ``stray``; ``None`` without one."""
+    matched = _MARKED.fullmatch(folder)
+    return None if matched is None else matched[2]
+
+
+def given_partition_of(folder: str) -> tuple[str, int] | None:
+    """The topic and partition in the name of a folder that is given itself, so that it may also be a marked one.
+
+    The topic in the name of a marked folder may be truncated: see :func:`may_be_truncated`.
+    """
+    matched = _MARKED_PARTITION.fullmatch(folder)
+    return partition_of(folder if matched is None else f"{matched[1]}-{matched[2]}")
+
+
+def may_be_truncated(folder: str) -> bool:
+    """Whether a marked folder's name has the greatest length, to which Kafka truncates the topic in it."""
+    return is_marked(folder) and len(os.fsencode(folder)) >= _MOST_NAME
 
 
 def side_file(segment: str, suffix: str) -> str:
@@ -129,7 +156,8 @@ def side_file(segment: str, suffix: str) -> str:
 
 def basename(path: str) -> str:
     """The last name of a path."""
-    return re.split(r"[/\\]" if os.name == "nt" else "/", path.rstrip("/"))[-1]
+    path = path.rstrip("/")
+    return _SEPARATORS.split(path)[-1] if os.name == "nt" else path.rpartition("/")[2]
 
 
 def parent_of(path: str) -> str:

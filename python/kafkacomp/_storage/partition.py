@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from kafkacomp._storage.checkpoints import CLEANED, HIGH_WATERMARK, LOG_START, OffsetCheckpoints
 from kafkacomp._storage.filesystem import read_local
@@ -15,16 +15,22 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from kafkacomp._storage.listing import Listing
     from kafkacomp._storage.remote import RemoteFolder
 
 #: Sources of a log: bytes, a path or URL, a binary file object, an object of the model, or a collection of these.
 Source: TypeAlias = "Buffer | str | os.PathLike[str] | BinaryIO | SegmentSource | Partition | Iterable[Source]"
 
 
+@runtime_checkable
 class SegmentSource(Protocol):
     """A log directory, partition or segment of the model."""
 
-    def _resolved(self) -> list[Partition]: ...
+    def _listed(self) -> Listing:
+        """Its partitions, whose segments need not have been opened."""
+
+    def _place(self) -> str:
+        """Its path in its file system."""
 
 
 class LocalSegment(NamedTuple):
@@ -162,6 +168,8 @@ class Partition:
     topic_id: str | None = None
     #: The part of an error message that names the arguments to give if segments have different records at one offset.
     deciding: str | None = None
+    #: Whether the segments were opened, to refuse packed ones and to order them by their first offsets.
+    is_checked: bool = field(default=False, repr=False, compare=False)
 
     @property
     def log_start_offset(self) -> int | None:

@@ -29,11 +29,13 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping
 
+    from kafkacomp.advice.sampling import Given
+
 __all__ = ["Prices", "Report", "Settings", "TopicReport", "advise"]
 
 
 def advise(
-    source: str | os.PathLike[str] | bytes | Iterable[str | os.PathLike[str] | bytes],
+    source: Given | Iterable[Given],
     settings: Settings | None = None,
     *,
     prices: str | os.PathLike[str] | Prices | None = None,
@@ -49,8 +51,8 @@ def advise(
     """Recommend compression for topics, from a measurement of a sample of their bytes.
 
     Args:
-        source: Log directories, partitions, segments, URLs of these, record sets as bytes, or files of sample records
-            (``.jsonl``, ``.ndjson``, ``.parquet``).
+        source: Log directories, partitions, segments, URLs of these, a :class:`kafkacomp.LogDir` or one of its parts,
+            record sets as bytes, or files of sample records (``.jsonl``, ``.ndjson``, ``.parquet``).
         settings: The codecs and batch sizes to try, and the size and seed of the sample.
         prices: The path of a price file, such as ``"prices.toml"``, or the result of
             :func:`kafkacomp.advice.prices.parse`.

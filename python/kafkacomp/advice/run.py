@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from kafkacomp import broker
 from kafkacomp._arguments import checked_threads
+from kafkacomp._storage.partition import SegmentSource
 from kafkacomp._threads import map_on_threads
 from kafkacomp._types import CompressionType
 from kafkacomp.advice.budget import shares
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from kafkacomp.advice.measure import Figures
     from kafkacomp.advice.prices import Prices
-    from kafkacomp.advice.sampling import Source, Topic
+    from kafkacomp.advice.sampling import Given, Source, Topic
     from kafkacomp.tiered.source import SourceOptions
 
 #: The most partitions of a topic whose newest batch is read.
@@ -61,7 +62,7 @@ class Plan:
 
 
 def prepare(
-    source: str | os.PathLike[str] | bytes | Iterable[str | os.PathLike[str] | bytes],
+    source: Given | Iterable[Given],
     settings: Settings | None,
     prices: str | os.PathLike[str] | Prices | None,
     compression_type: str,
@@ -72,18 +73,20 @@ def prepare(
     settings = Settings() if settings is None else settings
     if not isinstance(settings, Settings):
         raise TypeError(f"settings must be a Settings, not {type(settings).__name__}")
-    if not isinstance(source, Iterable | os.PathLike):
-        raise TypeError(f"source must be a path, bytes or a collection of these, not {type(source).__name__}")
+    unchecked: object = source
+    if not isinstance(unchecked, str | bytes | os.PathLike | SegmentSource | Iterable):
+        expected = "a path, bytes, a LogDir, LogPartition or LogSegment, or a collection of these"
+        raise TypeError(f"source must be {expected}, not {type(source).__name__}")
+    given = [source] if isinstance(source, str | bytes | os.PathLike | SegmentSource) else source
+    opening.refuse_for_model(source)
     wrong: list[str] = []
     paid = load(prices, wrong.append)
-    made = plan([source] if isinstance(source, str | bytes | os.PathLike) else source, settings, opening)
+    made = plan(given, settings, opening)
     made.problems += wrong
     return made, paid
 
 
-def plan(
-    paths: Iterable[str | os.PathLike[str] | bytes], settings: Settings, opening: SourceOptions | None = None
-) -> Plan:
+def plan(paths: Iterable[Given], settings: Settings, opening: SourceOptions | None = None) -> Plan:
     """Find the topics and choose the windows of their samples, without decompressing anything."""
     made = Plan(settings)
     found = find_topics(paths, lambda name, error: made.problems.append(_named(name, error)), opening)

@@ -14,21 +14,21 @@ from __future__ import annotations
 
 import bisect
 import errno
+import os
 import random
 import stat
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kafkacomp._storage.names import INTERNAL_TOPICS
 from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable
 
-    from kafkacomp._storage.partition import Segment
+    from kafkacomp._storage.partition import Segment, SegmentSource
     from kafkacomp.advice.settings import Settings
 
 #: The number of narrow windows, and their least and greatest size in bytes.
@@ -45,6 +45,9 @@ _MOST_WIDE: Final = 32 << 20
 #: for fewer, but at least for one and a quarter.
 _BATCHES: Final = 4
 _WIDE_WINDOWS: Final = 4
+#: A source as it is given.
+Given: TypeAlias = "str | os.PathLike[str] | bytes | SegmentSource"
+
 #: The kinds of sources.
 LOG: Final = "log"
 LINES: Final = "lines"
@@ -108,7 +111,7 @@ class Topic:
 
 
 def find_topics(
-    paths: Iterable[str | os.PathLike[str] | bytes],
+    paths: Iterable[Given],
     failed: Callable[[str, Exception], object],
     opening: SourceOptions | None = None,
 ) -> list[Topic]:
@@ -144,11 +147,11 @@ def find_topics(
 
 
 def _sources(
-    path: str | os.PathLike[str] | bytes, failed: Callable[[str, Exception], object], opening: SourceOptions
+    path: Given, failed: Callable[[str, Exception], object], opening: SourceOptions
 ) -> Iterable[tuple[Source, str]]:
-    kind = None if isinstance(path, bytes) else _SAMPLE_FILES.get(Path(path).suffix)
-    if kind is not None and opening.filesystem is None and Path(path).is_file():  # type: ignore[arg-type]  # bytes have no kind
-        file = Path(path)  # type: ignore[arg-type]
+    file = Path(path) if isinstance(path, str | os.PathLike) else None
+    kind = None if file is None else _SAMPLE_FILES.get(file.suffix)
+    if file is not None and kind is not None and opening.filesystem is None and file.is_file():
         yield Source(kind, str(file), str(file), file.stat().st_size), file.stem
         return
     for partition in opening.resolve(path, failed=failed):

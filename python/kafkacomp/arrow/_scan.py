@@ -21,7 +21,7 @@ from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, MAX_BATCH_BYTES
 from kafkacomp._kafkacomp import columns as _all_columns
 from kafkacomp._log_format import LogFormat, check_log_format
 from kafkacomp._storage.partition import BoundedPartition
-from kafkacomp._storage.selection import select
+from kafkacomp._storage.selection import ByName
 from kafkacomp.arrow._reader import ScanReader
 from kafkacomp.tiered.source import SourceOptions
 
@@ -231,13 +231,13 @@ def find(
     Raises:
         ValueError: a folder names another topic or partition than ``topic`` and ``partition``, which do not filter.
     """
-    found = SourceOptions(**opening).resolve(source, topic, partition)
+    found = SourceOptions(**opening).resolve(source, topic, partition, choice=ByName.of(topics, partitions))
     for name, given in (("topic", topic), ("partition", partition)):
         named = [] if given is None else [getattr(each, name) for each in found if getattr(each, name) != given]
         if named:
             rule = f"{name} is for segments whose folder does not name one; to choose {name}s, use {name}s"
             raise ValueError(f"{name} {given!r}: the source has the {name} {named[0]!r}: {rule}")
-    return select(found, topics, partitions)
+    return found
 
 
 def _with_bounds(partitions: list[Partition], start: Offsets, end: Offsets) -> list[BoundedPartition]:

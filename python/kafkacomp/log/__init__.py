@@ -35,6 +35,7 @@ from kafkacomp._entries import (
     ProducerEntry,
     TimestampOffset,
 )
+from kafkacomp._storage.listing import OtherFile
 from kafkacomp.arrow._report import MissingRange
 from kafkacomp.log._check import verify_partition, verify_segment
 from kafkacomp.log._checkpoint_files import (
@@ -44,6 +45,7 @@ from kafkacomp.log._checkpoint_files import (
 )
 from kafkacomp.log._control_records import parse_control_record
 from kafkacomp.log._detect import detect_log_format
+from kafkacomp.log._directory import FileCoverage, LogDirReport
 from kafkacomp.log._info import (
     BatchCounts,
     LogDirInfo,
@@ -53,7 +55,8 @@ from kafkacomp.log._info import (
     SegmentSummary,
     TopicInfo,
 )
-from kafkacomp.log._model import LogDir, LogPartition, LogSegment
+from kafkacomp.log._log_dir import LogDir
+from kafkacomp.log._model import LogPartition, LogSegment
 from kafkacomp.log._rewrite import Repair, RepairReport, RewriteReport, convert, recompress, repair
 from kafkacomp.log._side_files import read_offset_index, read_producer_snapshot, read_time_index, read_transaction_index
 from kafkacomp.log._verify import CodecCounts, Finding, PartitionReport, SegmentReport
@@ -63,16 +66,19 @@ __all__ = [
     "BatchCounts",
     "CodecCounts",
     "ControlRecord",
+    "FileCoverage",
     "Finding",
     "LeaderEpochEntry",
     "LogDir",
     "LogDirInfo",
+    "LogDirReport",
     "LogPartition",
     "LogSegment",
     "MissingRange",
     "OffsetCheckpointEntry",
     "OffsetPosition",
     "OpenTransaction",
+    "OtherFile",
     "PartitionInfo",
     "PartitionMetadata",
     "PartitionReport",

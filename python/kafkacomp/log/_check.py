@@ -12,7 +12,7 @@ from kafkacomp import _kafkacomp
 from kafkacomp._arguments import byte_count, check_progress, path_text
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, KnownBatches
 from kafkacomp._storage.names import SWAP, owner_of, segment_offset
-from kafkacomp._storage.partition import Segment
+from kafkacomp._storage.partition import Segment, SegmentSource
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.log._checkpoint_files import read_leader_epoch_checkpoint
 from kafkacomp.log._detect import log_format_of
@@ -33,7 +33,7 @@ _WHOLE = (".log", ".checkpoint", ".kafka")
 
 
 def verify_segment(
-    source: PathOrBytes,
+    source: PathOrBytes | SegmentSource,
     *,
     next_base_offset: int | None = None,
     log_format: LogFormat = "auto",
@@ -51,7 +51,8 @@ def verify_segment(
 
     Args:
         source: The path of a segment, whose index files are checked with it; a snapshot of the metadata log; or a
-            record set, that is, bytes or a file of any other name, whose last batch may be truncated.
+            record set, that is, bytes or a file of any other name, whose last batch may be truncated; or a
+            :class:`kafkacomp.log.LogSegment`.
         next_base_offset: The base offset of the next segment. If it is given, offsets missing before it are reported,
             and zeros at the end of the segment are corruption. Default: the segment is the last one of its partition.
         log_format: ``0.7``, ``0.8+`` or ``auto``: see :func:`detect_log_format`.
@@ -72,7 +73,13 @@ def verify_segment(
         (True, 0, 4)
     """
     check_progress(progress)
-    if isinstance(source, str | os.PathLike):
+    if isinstance(source, SegmentSource):
+        partitions = resolve(source)
+        segments = [each for partition in partitions for each in partition.segments]
+        if len(segments) != 1:
+            raise ValueError(f"source has {len(segments)} segments, not one: give one of its segments")
+        segment, owner = segments[0], (partitions[0].topic, partitions[0].partition)
+    elif isinstance(source, str | os.PathLike):
         path = Path(source)
         base = segment_offset(path.name.removesuffix(SWAP))
         owner = owner_of(str(path.absolute().parent), path.name)
@@ -128,13 +135,15 @@ def check_segment(
     return _kafkacomp.verify_segment(job, max_output_size, progress, known)
 
 
-def verify_partition(source: StrPath, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> PartitionReport:
+def verify_partition(
+    source: StrPath | SegmentSource, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
+) -> PartitionReport:
     """Check all segments of a partition's folder, and that no segment is missing between them.
 
     Each segment is checked as :func:`verify_segment` does. Segments whose offsets overlap must have the same records.
 
     Args:
-        source: A folder ``<topic>-<partition>``, or the URL of one.
+        source: A folder ``<topic>-<partition>``, the URL of one, or a :class:`kafkacomp.LogPartition`.
         max_output_size: The most bytes that one batch's records may decompress to.
 
     Returns:
@@ -149,8 +158,9 @@ def verify_partition(source: StrPath, *, max_output_size: int = DEFAULT_MAX_OUTP
         >>> kc.log.verify_partition(kc.LogDir(example)["orders", 3].path).is_intact
         True
     """
-    path = path_text("source", source)
-    found = resolve(path)
+    is_model = isinstance(source, SegmentSource)
+    path = repr(source) if is_model else path_text("source", source)
+    found = resolve(source if is_model else path)
     if len(found) != 1:
         raise ValueError(f"{path}: contains {len(found)} partitions: give the folder of one")
     return check_partition(found[0], max_output_size=max_output_size)

@@ -1,213 +1,33 @@
-"""The model of a log: a log directory has partitions, a partition has segments, a segment has batches."""
+"""The parts of the model of a log: a partition has segments, a segment has batches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import checked_max_output_size, checked_threads, path_text
+from kafkacomp._arguments import checked_max_output_size
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchStream
+from kafkacomp._storage.discovery import check
+from kafkacomp._storage.listing import Listing
 from kafkacomp._storage.names import basename, parent_of
-from kafkacomp._storage.partition import Partition
-from kafkacomp._storage.selection import select
 from kafkacomp._text import count_text
 from kafkacomp.arrow import scan
 from kafkacomp.log._check import check_partition, check_segment
 from kafkacomp.log._checkpoint_files import read_leader_epoch_checkpoint, read_partition_metadata
-from kafkacomp.log._describe import describe, describe_partition
+from kafkacomp.log._describe import describe_partition
 from kafkacomp.log._side_files import read_offset_index, read_producer_snapshot, read_time_index, read_transaction_index
-from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
-    import os
-
     from kafkacomp._entries import AbortedTxn, LeaderEpochEntry, OffsetPosition, ProducerEntry, TimestampOffset
-    from kafkacomp._storage.partition import Segment
-    from kafkacomp._types import StrPath
+    from kafkacomp._storage.partition import Partition, Segment
     from kafkacomp.arrow._reader import ScanReader
-    from kafkacomp.log._info import LogDirInfo, PartitionInfo
+    from kafkacomp.log._info import PartitionInfo
     from kafkacomp.log._verify import PartitionReport, SegmentReport
 
 #: The timestamp of a batch without records or of magic 0.
 _NO_TIMESTAMP = -1
-#: The most partitions that an error lists.
-_SHOWN = 10
-
-
-class LogDir(Mapping[tuple[str, int], "LogPartition"]):
-    """A log directory of a broker: a mapping of ``(topic, partition)`` to :class:`LogPartition`.
-
-    The directory is listed once, at the first use; create another ``LogDir`` to see files that were added since. Only
-    the arguments are pickled.
-
-    >>> import kafkacomp as kc
-    >>> logs = kc.LogDir(example)
-    >>> logs.topics
-    ('orders',)
-    >>> logs["orders", 3].end_offset
-    5
-    >>> for partition in logs.values():
-    ...     print(partition)
-    LogPartition('orders', 3, offsets 0 to 5, 1 segment, 181 bytes)
-
-    Args:
-        path: A folder that contains folders ``<topic>-<partition>``, one of these folders, or a segment; or the URL of
-            one of them on a file system of pyarrow or fsspec. All arguments are those of :func:`kafkacomp.scan`.
-        filesystem: The file system of the path: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
-        storage_options: Options with which fsspec opens the file system of a URL.
-        remote_log_metadata: For tiered storage: a folder with the partitions of ``__remote_log_metadata``.
-        local_log_dir: For tiered storage: the log directory of the partitions' leader.
-        encryption_keys: For tiered storage: private keys by the ids of their key pairs.
-    """
-
-    def __init__(
-        self,
-        path: StrPath,
-        *,
-        filesystem: object = None,
-        storage_options: Mapping[str, object] | None = None,
-        remote_log_metadata: object = None,
-        local_log_dir: StrPath | None = None,
-        encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
-    ) -> None:
-        self._path = path_text("path", path)
-        self._options = SourceOptions(
-            filesystem=filesystem,
-            storage_options=storage_options,
-            remote_log_metadata=remote_log_metadata,
-            local_log_dir=local_log_dir,
-            encryption_keys=encryption_keys,
-        )
-
-    @property
-    def path(self) -> str:
-        """The path or URL as given."""
-        return self._path
-
-    @cached_property
-    def _partitions(self) -> dict[tuple[str, int], LogPartition]:
-        found = {}
-        for each in self._options.resolve(self._path):
-            if each.topic is None or each.partition is None:
-                segment = each.segments[0].name
-                raise ValueError(
-                    f"{segment}: the folder's name is not <topic>-<partition>: read it with kafkacomp.scan"
-                )
-            found[each.topic, each.partition] = LogPartition(each)
-        return found
-
-    @property
-    def partitions(self) -> tuple[LogPartition, ...]:
-        """All partitions, by topic and number.
-
-        Raises:
-            FileNotFoundError: the path does not exist, or contains no segments.
-        """
-        return tuple(self._partitions.values())
-
-    @property
-    def topics(self) -> tuple[str, ...]:
-        """The names of the topics."""
-        return tuple(dict.fromkeys(topic for topic, _ in self._partitions))
-
-    def __getitem__(self, key: tuple[str, int]) -> LogPartition:
-        """Return the partition ``(topic, number)``; a KeyError lists those that exist."""
-        try:
-            return self._partitions[key]
-        except KeyError:
-            known = ", ".join(f"{topic}-{number}" for topic, number in list(self._partitions)[:_SHOWN])
-            more = ", ..." if len(self._partitions) > _SHOWN else ""
-            given: object = key
-            how = "" if isinstance(given, tuple) else "give topic and partition, as in logs['orders', 3]; "
-            raise KeyError(f"no partition {key!r} in {self._path}: {how}expected one of {known}{more}") from None
-
-    def __iter__(self) -> Iterator[tuple[str, int]]:
-        return iter(self._partitions)
-
-    def __len__(self) -> int:
-        return len(self._partitions)
-
-    def select(
-        self, topics: Iterable[str] | None = None, partitions: Iterable[int] | None = None
-    ) -> list[LogPartition]:
-        """Return the partitions of these topics and with these numbers.
-
-        Args:
-            topics: Names or globs such as ``orders-*``. Default: all topics.
-            partitions: Numbers of partitions. Default: all of them.
-
-        Raises:
-            ValueError: no topic matches a name or glob, or no topic has a partition with one of the numbers.
-
-        Example:
-            >>> import kafkacomp as kc
-            >>> kc.LogDir(example).select(topics=["ord*"])
-            [LogPartition('orders', 3, offsets 0 to 5, 1 segment, 181 bytes)]
-        """
-        return [
-            self._partitions[each.topic or "", each.partition or 0]
-            for each in select(self._resolved(), topics, partitions)
-        ]
-
-    def scan(self, **options: Any) -> ScanReader:  # noqa: ANN401 - those of kafkacomp.scan
-        """Read records as Arrow; the options are those of :func:`kafkacomp.scan`.
-
-        >>> import kafkacomp as kc
-        >>> for batch in kc.LogDir(example).scan(topics=["ord*"], columns=["offset"]):
-        ...     print(batch.column("offset").to_pylist())
-        [0, 1, 2, 3, 4]
-        """
-        return scan(self, **options)
-
-    def info(
-        self,
-        *,
-        topics: Iterable[str] | None = None,
-        partitions: Iterable[int] | None = None,
-        deep: bool = False,
-        threads: int | None = None,
-        max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
-    ) -> LogDirInfo:
-        """Summarize the content of the log directory from the headers of its batches.
-
-        If the batches are of magic 2 and have 16 KiB, less than 1% of a segment is read. The number of records in
-        compressed messages of magic 0 and 1 is estimated from their offsets.
-
-        >>> import kafkacomp as kc
-        >>> found = kc.LogDir(example).info()
-        >>> found.records, found.is_exact, found.first_timestamp, found.last_timestamp
-        (5, True, 1700000000000, 1700000000004)
-        >>> [(each.topic, each.segments_count, each.size) for each in found.topics]
-        [('orders', 1, 181)]
-
-        Args:
-            topics: Names or globs such as ``orders-*``. Default: all topics.
-            partitions: Numbers of partitions. Default: all of them.
-            deep: Whether every batch is verified and the readable records are counted, instead of reading headers only.
-            threads: The most partitions that are summarized at the same time; default: one per core that the process
-                may use.
-            max_output_size: With ``deep``: the most bytes that the records of one batch may decompress to.
-
-        Raises:
-            FileNotFoundError: the path does not exist, or contains no segments.
-            ValueError: no topic matches a name or glob, or no topic has a partition with one of the numbers.
-        """
-        chosen = [each for found in self.select(topics, partitions) for each in found._resolved()]  # noqa: SLF001 - ours
-        checked_max_output_size(max_output_size)
-        return describe(chosen, checked_threads(threads), deep=deep, max_output_size=max_output_size)
-
-    def _resolved(self) -> list[Partition]:
-        return [each for partition in self.partitions for each in partition._resolved()]  # noqa: SLF001 - ours
-
-    def __repr__(self) -> str:
-        if "_partitions" not in self.__dict__:
-            return f"LogDir({self._path!r})"
-        return f"LogDir({self._path!r}, {count_text(len(self.topics), 'topic')}, {count_text(len(self), 'partition')})"
-
-    def __reduce__(self) -> tuple[partial[LogDir], tuple[str]]:
-        return partial(LogDir, **vars(self._options)), (self._path,)
 
 
 class LogPartition:
@@ -222,22 +42,28 @@ class LogPartition:
     """
 
     def __init__(self, found: Partition) -> None:
-        self._found = found
+        self._partition = found
+
+    @property
+    def _found(self) -> Partition:
+        """The partition with its segments in the order of their first offsets, for which they are opened once."""
+        check(self._partition)
+        return self._partition
 
     @property
     def topic(self) -> str:
         """The topic's name."""
-        return self._found.topic or ""
+        return self._partition.topic or ""
 
     @property
     def partition(self) -> int:
         """The partition's number."""
-        return self._found.partition or 0
+        return self._partition.partition or 0
 
     @property
     def path(self) -> str:
         """The folder that contains the segments."""
-        return parent_of(self._found.segments[0].name)
+        return parent_of(self._partition.segments[0].name)
 
     @cached_property
     def segments(self) -> tuple[LogSegment, ...]:
@@ -247,7 +73,7 @@ class LogPartition:
     @property
     def size(self) -> int:
         """The size of all segments in bytes, when they were listed."""
-        return sum(each.size for each in self._found.segments)
+        return sum(each.size for each in self._partition.segments)
 
     @property
     def start_offset(self) -> int:
@@ -336,8 +162,11 @@ class LogPartition:
         checked_max_output_size(max_output_size)
         return describe_partition(self._found, deep=deep, max_output_size=max_output_size)
 
-    def _resolved(self) -> list[Partition]:
-        return [self._found]
+    def _place(self) -> str:
+        return self.path
+
+    def _listed(self) -> Listing:
+        return Listing([self._partition])
 
     def __repr__(self) -> str:
         found = count_text(len(self._found.segments), "segment")
@@ -478,10 +307,13 @@ class LogSegment:
         owner = self._partition.topic, self._partition.partition
         return check_segment(self._found, owner, max_output_size=max_output_size)
 
-    def _resolved(self) -> list[Partition]:
+    def _place(self) -> str:
+        return self.path
+
+    def _listed(self) -> Listing:
         owner = self._partition
         context = [each for each in owner.segments if each is not self._found]
-        return [Partition(owner.topic, owner.partition, [self._found], context, None, owner.checkpoints)]
+        return Listing([replace(owner, segments=[self._found], context=context)])
 
     def __repr__(self) -> str:
         return f"LogSegment({basename(self.path)!r}, {count_text(self.size, 'byte')})"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
+    from kafkacomp._storage.partition import SegmentSource
     from kafkacomp._types import CompressionTypeLike, StrPath
     from kafkacomp.arrow._report import MissingRange
     from kafkacomp.log._rewrite_work import PartitionJob, Progress
@@ -129,7 +130,7 @@ _REPAIR_COUNTS = tuple(RepairReport.__annotations__.keys() - {"repairs"})
 
 
 def recompress(
-    source: StrPath,
+    source: StrPath | SegmentSource,
     target: StrPath,
     *,
     compression_type: CompressionTypeLike = "zstd",
@@ -202,7 +203,7 @@ def recompress(
 
 
 def convert(
-    source: StrPath,
+    source: StrPath | SegmentSource,
     target: StrPath,
     to_magic: int,
     *,
@@ -302,7 +303,7 @@ def _refuse_old(job: PartitionJob, name: str) -> None:
 
 
 def repair(
-    source: StrPath,
+    source: StrPath | SegmentSource,
     target: StrPath,
     *,
     quarantine: bool = True,

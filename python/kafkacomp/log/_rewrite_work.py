@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import SEGMENT_BYTES, check_progress, checked_max_output_size, integer, path_text
-from kafkacomp._storage.filesystem import local_folder
+from kafkacomp._storage.filesystem import local_folder, open_filesystem
 from kafkacomp._storage.names import basename, partition_of, side_file
 from kafkacomp._storage.new_file import exists_error
+from kafkacomp._storage.partition import SegmentSource
 from kafkacomp._storage.state_file import sync_folder
 from kafkacomp.exceptions import CorruptRecordError
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from kafkacomp._kafkacomp import PartitionFindings, WrittenLog
+    from kafkacomp._storage.filesystem import FileSystem
     from kafkacomp._storage.partition import Partition, Segment
     from kafkacomp._types import StrPath
     from kafkacomp.arrow._report import MissingRange
@@ -58,7 +60,7 @@ class RewriteWork:
 
     def __init__(
         self,
-        source: StrPath,
+        source: StrPath | SegmentSource,
         target: StrPath,
         segment_bytes: int | None,
         max_output_size: int,
@@ -71,21 +73,28 @@ class RewriteWork:
             integer("segment_bytes", segment_bytes, SEGMENT_BYTES)
         checked_max_output_size(max_output_size)
         check_progress(progress)
-        self._filesystem, path = opening.opened(path_text("source", source))
+        opening.refuse_for_model(source)
+        path = source._place() if isinstance(source, SegmentSource) else opening.opened(path_text("source", source))[1]  # noqa: SLF001 - of the log's model
         self._target = Path(local_folder(target))
         self._partitions = opening.resolve(source)
+        self._refuse_copies()
         first = self._partitions[0].segments[0].name
         self._is_one = len(self._partitions) == 1 and path.rstrip("/\\") in {first, _folder(first)}
-        if isinstance(self._filesystem.segment(path), str):
+        if isinstance(self._partitions[0].segments[0].source, str):
             # A single file may be in any folder, such as the current one, which may also contain the target.
             self._check_outside(Path(first).parent if self._is_one else Path(path), is_one_file=path == first)
         self._options = (segment_bytes, max_output_size)
         self._progress = progress
         self._total = sum(segment.size for each in self._partitions for segment in each.segments)
         self._lenient = lenient
-        folders = {_folder(each.segments[0].name) for each in self._partitions if each.topic == _METADATA}
-        entries = [entry for folder in sorted(folders) for entry in self._filesystem.list(folder) if not entry.is_dir]
-        self._metadata_files = [entry.path for entry in entries if _METADATA_FILE.fullmatch(basename(entry.path))]
+        self._metadata_files = [
+            (filesystem, entry.path)
+            for partition in self._partitions
+            if partition.topic == _METADATA
+            for filesystem, folder in [_folder_of(partition.segments[0])]
+            for entry in filesystem.list(folder)
+            if not entry.is_dir and _METADATA_FILE.fullmatch(basename(entry.path))
+        ]
         self._staged: _kafkacomp.StagedFolder | None = None
         self.name = ""
         self.warnings: list[str] = []
@@ -117,6 +126,19 @@ class RewriteWork:
             what = "the partition's folder" if self._is_one else "the folder"
             raise ValueError(f"{self._target}: the target is in {what} {read}, which is read: choose one outside of it")
 
+    def _refuse_copies(self) -> None:
+        """Refuse a partition that is in several folders, of which only one can be written.
+
+        Raises:
+            ValueError: the message has the folders.
+        """
+        folders: dict[tuple[str | None, int | None], str] = {}
+        for each in self._partitions:
+            folder = _folder(each.segments[0].name)
+            other = folders.setdefault((each.topic, each.partition), folder)
+            if each.topic is not None and other != folder:
+                raise ValueError(f"{each.topic}-{each.partition}: in 2 folders: {other}, {folder}: give one of them")
+
     def _publish_one(self, staged: Path) -> None:
         """Move the folder of a single partition to its place."""
         (folder,) = staged.iterdir()
@@ -128,9 +150,9 @@ class RewriteWork:
 
     def _copy_metadata_files(self, target: Path) -> None:
         """Copy the other files of a metadata log: its snapshots and the state of the quorum."""
-        for path in self._metadata_files:
+        for filesystem, path in self._metadata_files:
             with (target / path.replace("\\", "/").rpartition("/")[2]).open("xb") as file:
-                snapshot, at = self._filesystem.open(path), 0
+                snapshot, at = filesystem.open(path), 0
                 while piece := snapshot.read_at(_PIECE, at):
                     at += file.write(piece)
                 file.flush()
@@ -178,7 +200,7 @@ class RewriteWork:
 
     def refuse_metadata(self) -> None:
         """Refuse a metadata log: its snapshots and control records exist in format 2 only."""
-        for path in self._metadata_files:
+        for _, path in self._metadata_files:
             raise ValueError(f"{path}: this is the metadata log of KRaft, which supports message format 2 only")
 
     def _step(self, before: int) -> Callable[[int], object] | None:
@@ -219,6 +241,12 @@ class RewriteWork:
             self.warnings.append(f"ignored: {error}")
             return None
         return content
+
+
+def _folder_of(segment: Segment) -> tuple[FileSystem, str]:
+    """The folder of a segment, and its file system."""
+    folder = _folder(segment.name)
+    return open_filesystem(folder) if isinstance(segment.source, str) else (segment.source.filesystem, folder)
 
 
 def _folder(path: str) -> str:

@@ -7,14 +7,16 @@ import fnmatch
 import re
 from typing import TYPE_CHECKING
 
-from kafkacomp._storage.discovery import find_in, is_not_a_segment
+from kafkacomp._storage.discovery import find_in
 from kafkacomp._storage.filesystem import open_filesystem
+from kafkacomp._storage.listing import is_not_a_segment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kafkacomp._storage.discovery import Opener
     from kafkacomp._storage.filesystem import FileSystem
+    from kafkacomp._storage.listing import Allowed
     from kafkacomp._storage.partition import Partition
     from kafkacomp._storage.stores import Entry
 
@@ -26,7 +28,7 @@ _SCHEME_ONLY = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/{0,2}")
 _MOST_ALTERNATIVES = 10_000
 
 
-def find(path: str, opened: Opener = open_filesystem) -> Iterator[Partition]:
+def find(path: str, opened: Opener = open_filesystem, allowed: Allowed | None = None) -> Iterator[Partition]:
     """Find the partitions at a path or URL, or at all paths that its wildcards match.
 
     Matches that are index files or folders without segments are left out.
@@ -36,7 +38,7 @@ def find(path: str, opened: Opener = open_filesystem) -> Iterator[Partition]:
     """
     magic = _MAGIC.search(path)
     if magic is None or _is_there(path, opened):
-        yield from find_in(*opened(path))
+        yield from find_in(*opened(path), allowed)
         return
     matched = 0
     found = False
@@ -44,7 +46,7 @@ def find(path: str, opened: Opener = open_filesystem) -> Iterator[Partition]:
         filesystem, entries = _matches(pattern, opened)
         for entry in entries:
             matched += 1
-            for each in _partitions(filesystem, entry):
+            for each in _partitions(filesystem, entry, allowed):
                 found = True
                 yield each
     if not found:
@@ -106,11 +108,11 @@ def _is_named(entry: Entry, name: re.Pattern[str], part: str) -> bool:
     return name.fullmatch(own) is not None and (part.startswith(".") or not own.startswith("."))
 
 
-def _partitions(filesystem: FileSystem, entry: Entry) -> Iterator[Partition]:
+def _partitions(filesystem: FileSystem, entry: Entry, allowed: Allowed | None) -> Iterator[Partition]:
     if not entry.is_dir and is_not_a_segment(entry.path):
         return
     try:
-        yield from find_in(filesystem, entry.path)
+        yield from find_in(filesystem, entry.path, allowed)
     except FileNotFoundError:
         if not entry.is_dir:
             raise

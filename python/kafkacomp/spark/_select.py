@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kafkacomp._storage.filesystem import open_filesystem
@@ -13,6 +13,7 @@ from kafkacomp.tiered.source import resolve
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from kafkacomp._storage.listing import Allowed
     from kafkacomp._storage.partition import Partition, Segment
     from kafkacomp.spark._options import ReadOptions
 
@@ -25,12 +26,12 @@ def select(options: ReadOptions) -> list[Partition]:
         ValueError: a topic or partition of the options does not exist.
     """
     opening = options.opening
-    everything = [each for path in options.paths for each in find(path, opening.opened)]
+    choice = _Chosen(options)
+    everything = [each for path in options.paths for each in find(path, opening.opened, choice.allows)]
     tiered = opening.tiered
     if tiered is not None:  # without keys here, the executors may have them
         tiered = replace(tiered, checks_keys=opening.encryption_keys is not None)
-    found = resolve(everything, options.topic, options.partition, tiered=tiered)
-    chosen = _chosen(found, options)
+    chosen = resolve(everything, options.topic, options.partition, tiered=tiered, choice=choice)
     return _named(chosen, options.path_glob_filter) if options.path_glob_filter is not None else chosen
 
 
@@ -44,13 +45,14 @@ def select_growing(options: ReadOptions, *, has_begun: bool) -> list[Partition]:
     Raises:
         FileNotFoundError: a path does not exist, and did not before.
     """
-    everything = [each for path in options.paths for each in _there(path, has_begun=has_begun)]
-    return _chosen(resolve(everything, options.topic, options.partition) if everything else [], options, growing=True)
+    choice = _Chosen(options, growing=True)
+    everything = [each for path in options.paths for each in _there(path, choice.allows, has_begun=has_begun)]
+    return resolve(everything, options.topic, options.partition, choice=choice) if everything else []
 
 
-def _there(path: str, *, has_begun: bool, attempts: int = 5) -> list[Partition]:
+def _there(path: str, allowed: Allowed, *, has_begun: bool, attempts: int = 5) -> list[Partition]:
     try:
-        return list(find(path))
+        return list(find(path, allowed=allowed))
     except FileNotFoundError as error:
         filesystem, own = open_filesystem(path)
         try:
@@ -64,7 +66,7 @@ def _there(path: str, *, has_begun: bool, attempts: int = 5) -> list[Partition]:
         if attempts == 1:
             raise
     # A folder below was deleted while it was listed.
-    return _there(path, has_begun=has_begun, attempts=attempts - 1)
+    return _there(path, allowed, has_begun=has_begun, attempts=attempts - 1)
 
 
 def name_of(partition: Partition) -> str:
@@ -74,7 +76,31 @@ def name_of(partition: Partition) -> str:
     return f"{partition.topic}-{partition.partition}"
 
 
-def _chosen(found: list[Partition], options: ReadOptions, *, growing: bool = False) -> list[Partition]:
+@dataclass(frozen=True)
+class _Chosen:
+    """The choice of partitions by the options of a read."""
+
+    options: ReadOptions
+    #: Whether partitions of the options may be missing.
+    growing: bool = False
+
+    def allows(self, topic: str, partition: int) -> bool:
+        """Whether a partition may be chosen, by its name."""
+        options = self.options
+        if options.subscribe_pattern is not None:
+            is_chosen = re.fullmatch(options.subscribe_pattern, topic) is not None
+        elif options.assign is not None:
+            is_chosen = (topic, partition) in options.assign
+        else:
+            is_chosen = options.topic in {None, topic} and (options.subscribe is None or topic in options.subscribe)
+        return is_chosen and options.partition in {None, partition}
+
+    def select(self, found: list[Partition]) -> list[Partition]:
+        """Choose partitions; ValueError if one of the options does not exist."""
+        return _chosen(found, self.options, growing=self.growing)
+
+
+def _chosen(found: list[Partition], options: ReadOptions, *, growing: bool) -> list[Partition]:
     if options.subscribe_pattern is not None:
         pattern = re.compile(options.subscribe_pattern)
         chosen = [each for each in found if each.topic is not None and pattern.fullmatch(each.topic)]

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from kafkacomp import _kafkacomp
 from kafkacomp._storage.chunks import ChunkIndex
+from kafkacomp._storage.containers import HEAD_BYTES, refuse_container
 from kafkacomp._storage.names import check_topic
 from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
 from kafkacomp.tiered.metadata import RemoteSegment
@@ -83,7 +84,9 @@ class Manifest:
 
         Raises:
             CorruptRecordError: it is not a manifest, or a value is impossible.
+            ValueError: it is a manifest of the plugin's Iceberg mode, or an archive.
         """
+        refuse_container(name, content[:HEAD_BYTES])
         try:
             return _parse(content)
         except (

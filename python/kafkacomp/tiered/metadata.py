@@ -139,6 +139,18 @@ def parse_event(value: bytes) -> Event:
     return event
 
 
+class _Own:
+    """Chooses the partitions of the topic, so that no segment of another one is opened."""
+
+    @staticmethod
+    def allows(topic: str, _partition: int) -> bool:
+        return topic == TOPIC
+
+    @staticmethod
+    def select(found: list[Partition]) -> list[Partition]:
+        return [each for each in found if each.topic == TOPIC]
+
+
 class RemoteLogMetadata:
     """The states of all segments, after all events that were added."""
 
@@ -160,7 +172,7 @@ class RemoteLogMetadata:
             InvalidRecordError: a record is not an event of this topic.
             KafkaCompError, OSError: a segment cannot be read.
         """
-        found = [each for each in find_partitions(source, opened=opened) if each.topic == TOPIC]
+        found = find_partitions(source, opened=opened, choice=_Own())
         if not found:
             raise FileNotFoundError(errno.ENOENT, f"no partition of {TOPIC} in this folder", str(source))
         metadata = cls()

@@ -128,7 +128,7 @@ def resolve_remote(partitions: Iterable[Partition], options: TieredOptions, fail
         if partition.remote is None:
             found.append(partition)
             continue
-        each = _named(partition, partition.remote)
+        each = _Found(partition, partition.remote)
         if each.key not in same or None in each.key:
             found.append(each)
         same.setdefault(each.key, []).append(each)
@@ -170,17 +170,21 @@ class _Found:
         return None if options.local is None or topic is None or number is None else options.local.log(topic, number)
 
 
-def _named(partition: Partition, folder: RemoteFolder) -> _Found:
+def named_by_manifests(partitions: Iterable[Partition]) -> list[Partition]:
     """Take topic and partition from a manifest, if there is one, because the names of folders may have a prefix."""
+    return [each if each.remote is None else _named(each, each.remote) for each in partitions]
+
+
+def _named(partition: Partition, folder: RemoteFolder) -> Partition:
     for each in folder.segments.values():
         if "rsm-manifest" in each.files:
             try:
                 named = read_manifest(folder.filesystem, each.files["rsm-manifest"].path).segment
             except (CorruptRecordError, OSError):
                 break  # reported when the segment is read
-            partition = replace(partition, topic=named.topic, partition=named.partition)
-            return _Found(partition, replace(folder, topic_id=named.topic_id))
-    return _Found(partition, folder)
+            remote = replace(folder, topic_id=named.topic_id)
+            return replace(partition, topic=named.topic, partition=named.partition, remote=remote)
+    return partition
 
 
 def _current(same: list[_Found], options: TieredOptions) -> _Found | None:

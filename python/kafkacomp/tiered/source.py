@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kafkacomp._storage.discovery import find_partitions
+from kafkacomp._storage.discovery import check, list_sources, named, warn_of_copies
 from kafkacomp._storage.filesystem import open_filesystem
+from kafkacomp._storage.partition import SegmentSource
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
     from kafkacomp._storage.discovery import Failed, Opener
+    from kafkacomp._storage.listing import Listing
     from kafkacomp._storage.partition import Partition
+    from kafkacomp._storage.selection import Choice
+    from kafkacomp.exceptions import CorruptRecordError
     from kafkacomp.tiered.keys import EncryptionKeys
     from kafkacomp.tiered.resolve import TieredOptions
 
@@ -52,9 +56,36 @@ class SourceOptions:
         partition: int | None = None,
         *,
         failed: Failed = None,
+        choice: Choice | None = None,
     ) -> list[Partition]:
         """Find the partitions of ``source``, as :func:`resolve` does."""
-        return resolve(source, topic, partition, failed=failed, tiered=self.tiered, opened=self.opened)
+        self.refuse_for_model(source)
+        return resolve(source, topic, partition, failed=failed, tiered=self.tiered, opened=self.opened, choice=choice)
+
+    def listing(self, source: object) -> Listing:
+        """List ``source`` without opening local segments; folders that cannot be listed are in the result."""
+        failures: list[tuple[str, OSError]] = []
+
+        def failed(path: str, error: OSError | CorruptRecordError) -> None:
+            if not isinstance(error, OSError):
+                raise error
+            failures.append((path, error))
+
+        found = list_sources(source, failed=failed, opened=self.opened)
+        found.partitions = _readable(named(found.partitions, None, None), None, self.tiered, None)
+        found.failures = failures
+        return found
+
+    def refuse_for_model(self, source: object) -> None:
+        """Refuse arguments for opening a path, if the source was opened before.
+
+        Raises:
+            ValueError: ``source`` is a LogDir or a part of one.
+        """
+        given = [each.name for each in fields(self) if getattr(self, each.name) is not None]
+        if given and isinstance(source, SegmentSource):
+            name = type(source).__name__
+            raise ValueError(f"{given[0]} belongs to LogDir(path, {given[0]}=...), with which the {name} was opened")
 
 
 def resolve(
@@ -65,20 +96,43 @@ def resolve(
     failed: Failed = None,
     tiered: TieredOptions | None = None,
     opened: Opener = open_filesystem,
+    choice: Choice | None = None,
 ) -> list[Partition]:
     """Find the partitions of ``source``, and choose the segments in tiered storage to read.
 
-    The other arguments are those of :func:`kafkacomp._storage.discovery.find_partitions`; ``tiered`` has the
-    information about tiered storage.
+    Args:
+        source: The source, as in :func:`kafkacomp.scan`.
+        topic: The topic of segments whose folder does not name one.
+        partition: The partition of such segments.
+        failed: Called with the path of a folder that cannot be listed, or of a manifest that cannot be read, and the
+            error.
+        tiered: The information about tiered storage.
+        opened: Finds the file system of a path or URL.
+        choice: Selects partitions before any of their segments is opened. Default: all.
 
     Raises:
         FileNotFoundError: a path does not exist, or a folder has no segments.
-        ValueError: a file is not a segment, by its name or content; or an encryption key is missing.
+        ValueError: a file is not a segment, by its name or content; ``choice`` names what does not exist; or an
+            encryption key is missing.
         TypeError: ``source`` is not bytes, a path, or a collection of these.
     """
-    found = find_partitions(source, topic, partition, failed=failed, opened=opened)
-    if tiered is None and all(each.remote is None for each in found):
-        return found
-    from kafkacomp.tiered.resolve import TieredOptions, resolve_remote  # noqa: PLC0415 - only where it is needed
+    listing = list_sources(source, allowed=None if choice is None else choice.allows, failed=failed, opened=opened)
+    listing.warn()
+    found = _readable(named(listing.partitions, topic, partition), choice, tiered, failed)
+    for each in found:
+        check(each)
+    warn_of_copies(found)
+    return found
 
-    return resolve_remote(found, tiered or TieredOptions(), failed)
+
+def _readable(
+    found: list[Partition], choice: Choice | None, tiered: TieredOptions | None, failed: Failed
+) -> list[Partition]:
+    """Select partitions, and the segments in tiered storage to read."""
+    if tiered is None and all(each.remote is None for each in found):
+        return found if choice is None else choice.select(found)
+    from kafkacomp.tiered.resolve import TieredOptions, named_by_manifests, resolve_remote  # noqa: PLC0415 - as above
+
+    found = named_by_manifests(found)
+    chosen = found if choice is None else choice.select(found)
+    return resolve_remote(chosen, tiered or TieredOptions(), failed)

@@ -6,12 +6,18 @@ import errno
 import json
 from typing import TYPE_CHECKING, Any
 
-from kafkacomp import log
 from kafkacomp._text import camel_case, json_fields
 from kafkacomp.exceptions import CorruptRecordError
+from kafkacomp.log._checkpoint_files import (
+    read_leader_epoch_checkpoint,
+    read_offset_checkpoint,
+    read_partition_metadata,
+)
+from kafkacomp.log._side_files import read_offset_index, read_producer_snapshot, read_time_index, read_transaction_index
 from kafkacomp.tiered.manifest import Manifest
 
 if TYPE_CHECKING:
+    from kafkacomp._entries import ProducerEntry
     from kafkacomp._storage.files import SourceFile
     from kafkacomp.log._side_files import PathOrBytes
 
@@ -31,19 +37,19 @@ def entries(file: SourceFile) -> list[dict[str, Any]]:  # noqa: C901, PLR0911 - 
     path: PathOrBytes = file.name if file.is_local else _content(file)
     match file.kind:
         case "index":
-            return [entry._asdict() for entry in log.read_offset_index(path, file.base_offset)]
+            return [entry._asdict() for entry in read_offset_index(path, file.base_offset)]
         case "timeindex":
-            return [entry._asdict() for entry in log.read_time_index(path, file.base_offset)]
+            return [entry._asdict() for entry in read_time_index(path, file.base_offset)]
         case "txnindex":
-            return [camel_case(entry._asdict()) for entry in log.read_transaction_index(path, file.base_offset)]
+            return [camel_case(entry._asdict()) for entry in read_transaction_index(path, file.base_offset)]
         case "snapshot":
-            return [_producer(entry) for entry in log.read_producer_snapshot(path)]
+            return [_producer(entry) for entry in read_producer_snapshot(path)]
         case "leader-epoch-checkpoint":
-            return [camel_case(entry._asdict()) for entry in log.read_leader_epoch_checkpoint(path)]
+            return [camel_case(entry._asdict()) for entry in read_leader_epoch_checkpoint(path)]
         case "offset-checkpoint":
-            return [entry._asdict() for entry in log.read_offset_checkpoint(path)]
+            return [entry._asdict() for entry in read_offset_checkpoint(path)]
         case "partition.metadata":
-            return [camel_case(log.read_partition_metadata(path)._asdict())]
+            return [camel_case(read_partition_metadata(path)._asdict())]
         case "quorum-state":
             return [_json(file)]
         case "meta.properties":
@@ -83,7 +89,7 @@ def _manifest(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def _producer(entry: log.ProducerEntry) -> dict[str, Any]:
+def _producer(entry: ProducerEntry) -> dict[str, Any]:
     row = json_fields(entry, "producer_id", "producer_epoch", "coordinator_epoch", "current_txn_first_offset")
     row["lastTimestamp"] = entry.timestamp
     if entry.last_offset >= 0:

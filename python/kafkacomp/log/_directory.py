@@ -1,4 +1,4 @@
-"""``kafkacomp verify``: check all files of logs, and that no segment is missing between them."""
+"""Verify all files of a log directory, and that no segment is missing between them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kafkacomp._cli.side_files import entries
 from kafkacomp._storage.checkpoints import OffsetCheckpoints
+from kafkacomp._storage.discovery import check as check_names
 from kafkacomp._storage.discovery import well_named
 from kafkacomp._storage.files import BATCHES
 from kafkacomp._storage.filesystem import open_filesystem
@@ -20,15 +20,17 @@ from kafkacomp._text import camel_case, json_fields, printable, time_text
 from kafkacomp._threads import map_on_threads
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.log._check import PartitionCheck
+from kafkacomp.log._rows import entries
 from kafkacomp.log._verify import Finding, error_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from kafkacomp import log
     from kafkacomp._log_format import LogFormat
-    from kafkacomp._storage.files import SourceFile
+    from kafkacomp._storage.files import Files, SourceFile
+    from kafkacomp._storage.listing import OtherFile
     from kafkacomp.arrow._report import MissingRange
+    from kafkacomp.log._verify import PartitionReport, SegmentReport
 
 #: Kinds of files next to a segment, which are checked with it.
 _WITH_SEGMENT = frozenset({"index", "timeindex", "txnindex"})
@@ -37,18 +39,33 @@ _SHOWN = 20
 
 
 class FileCoverage(NamedTuple):
-    """The offsets and times that the intact batches of a segment cover."""
+    """The offsets and times that the intact batches of a segment cover.
+
+    Attributes:
+        file: The path of the segment.
+        owner: The topic in the folder's name; otherwise the folder.
+        first_offset: The first offset of an intact batch; ``None`` without intact batches.
+        last_offset: The last one.
+        missing: The number of offsets between them that no intact batch has.
+        records: The number of records.
+        bytes: The segment's length in bytes.
+        first_timestamp: The least timestamp in milliseconds; ``None`` without timestamps.
+        last_timestamp: The greatest one.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> (file,) = kc.LogDir(example).verify().files
+        >>> file.owner, file.first_offset, file.last_offset, file.offsets
+        ('orders', 0, 4, 5)
+    """
 
     file: str
-    #: The topic in the folder's name; otherwise the folder.
     owner: str
     first_offset: int | None
     last_offset: int | None
-    #: Offsets between the first and the last that no intact batch has.
     missing: int
     records: int
     bytes: int
-    #: The least and the greatest timestamp in milliseconds; ``None`` without timestamps.
     first_timestamp: int | None
     last_timestamp: int | None
 
@@ -60,7 +77,7 @@ class FileCoverage(NamedTuple):
         return self.last_offset - self.first_offset + 1 - self.missing
 
     @classmethod
-    def of(cls, file: str, owner: str, found: log.SegmentReport) -> FileCoverage:
+    def of(cls, file: str, owner: str, found: SegmentReport) -> FileCoverage:
         """The coverage of a segment that was checked."""
         first, last = found.first_offset, found.last_offset
         missing = 0
@@ -80,24 +97,47 @@ class FileCoverage(NamedTuple):
 
 
 @dataclass
-class Report:
-    """The findings in all files."""
+class LogDirReport:
+    """The result of :meth:`kafkacomp.LogDir.verify`: what was found in all files of a log directory.
 
-    segments: int = 0
-    side_files: int = 0
-    #: By topic and compression type: batches, records, stored bytes, bytes of records.
+    Attributes:
+        partitions: The report of each partition.
+        segments_count: The number of segments that were checked.
+        side_files_count: The number of other files of the logs that were checked.
+        other_files: Files and folders that are no part of a log, or are left out of it, with sizes and reasons.
+        counts: By topic and compression type: batches, records, stored bytes, bytes of records.
+        errors: Corruption, missing offsets, and files that a log must not have.
+        warnings: Anomalies that Kafka accepts; one for each other file that is no error.
+        more: The number of findings that were dropped because a file has too many.
+        corrupt_batches: The number of corrupt batches.
+        repeated_batches: The number of repeated batches.
+        unreadable_bytes: The number of bytes in batches that are corrupt.
+        missing: Offsets that no segment of their partition has.
+        more_missing: The number of further ranges.
+        files: The coverage of each segment.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> report = kc.LogDir(example).verify()
+        >>> report.is_intact, report.segments_count, report.other_files
+        (True, 1, [])
+        >>> report.to_dict()["offsetsCovered"]
+        5
+    """
+
+    partitions: list[PartitionReport] = field(default_factory=list)
+    segments_count: int = 0
+    side_files_count: int = 0
+    other_files: list[OtherFile] = field(default_factory=list)
     counts: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     errors: list[Finding] = field(default_factory=list)
     warnings: list[Finding] = field(default_factory=list)
-    #: The number of findings that were dropped because a file has too many.
     more: int = 0
     corrupt_batches: int = 0
     repeated_batches: int = 0
     unreadable_bytes: int = 0
-    #: Offsets that no segment of their partition has.
     missing: list[MissingRange] = field(default_factory=list)
     more_missing: int = 0
-    #: The coverage of each segment.
     files: list[FileCoverage] = field(default_factory=list)
 
     @property
@@ -105,12 +145,14 @@ class Report:
         """Whether there is no error."""
         return not self.errors
 
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+    def to_dict(self) -> dict[str, Any]:
+        """The report as a dict that ``json.dumps`` takes, with the field names of ``kafkacomp verify --json``."""
         names = ("batches", "records", "storedBytes", "recordsBytes")
         return {
             "ok": self.is_intact,
-            **json_fields(self, "segments", "side_files", "corrupt_batches", "repeated_batches", "unreadable_bytes"),
+            "segments": self.segments_count,
+            "sideFiles": self.side_files_count,
+            **json_fields(self, "corrupt_batches", "repeated_batches", "unreadable_bytes"),
             "counts": [
                 {"topic": topic, "compressionType": codec} | dict(zip(names, counts, strict=True))
                 for (topic, codec), counts in sorted(self.counts.items())
@@ -121,18 +163,20 @@ class Report:
             "missing": [camel_case(each._asdict()) for each in self.missing],
             "moreMissing": self.more_missing,
             "files": [camel_case(each._asdict()) for each in self.files],
+            "otherFiles": [json_fields(each, "path", "size", "reason", "is_error") for each in self.other_files],
             "offsetsCovered": sum(each.offsets for each in self.files),
         }
 
-    def add(self, partition: Partition, found: log.PartitionReport) -> None:
+    def add(self, partition: Partition, found: PartitionReport) -> None:
         """Add what was found in a partition."""
+        self.partitions.append(found)
         for each in found.findings:
             (self.errors if each.is_error else self.warnings).append(each)
         self.missing += found.missing
         self.more_missing += found.more_missing
         for name, segment in found.segments.items():
             owner = partition.topic or basename(parent_of(os.path.abspath(name)))  # noqa: PTH100 - of URLs, too
-            self.segments += 1
+            self.segments_count += 1
             self.files.append(FileCoverage.of(name, owner, segment))
             self.corrupt_batches += segment.corrupt_batches
             self.repeated_batches += segment.repeated_batches
@@ -141,6 +185,14 @@ class Report:
             for codec, counts in segment.by_compression_type.items():
                 known = self.counts.get((owner, codec), (0, 0, 0, 0))
                 self.counts[owner, codec] = [one + other for one, other in zip(known, counts, strict=True)]
+
+    def add_others(self, others: Iterable[OtherFile]) -> None:
+        """Add files and folders that are not read."""
+        for each in others:
+            self.other_files.append(each)
+            size = "" if each.is_error else f" ({each.size:,} bytes)"
+            found = Finding(each.path, 0, each.is_error, f"{each.reason}{size}")
+            (self.errors if each.is_error else self.warnings).append(found)
 
     def missing_lines(self) -> Iterator[str]:
         """Lines of text, one for each partition."""
@@ -160,19 +212,27 @@ def _finding(found: Finding) -> dict[str, Any]:
     return json_fields(found, "file", "position", "message", "first_offset", "last_offset")
 
 
-def verify_files(files: Sequence[SourceFile], **options: Any) -> Report:  # noqa: ANN401 - handed on
+def verify_files(found: Files, **options: Any) -> LogDirReport:  # noqa: ANN401 - handed on
     """Check all files; the options are those of :func:`verify`."""
+    order = {file.name: place for place, file in enumerate(found.files)}
+    listed = {segment.name for each in found.partitions for segment in each.segments}
     groups: dict[object, list[SourceFile]] = {}
-    for file in files:
-        if file.kind in BATCHES:
+    for file in found.files:
+        if file.kind in BATCHES and file.name not in listed:
             groups.setdefault(file.name if _base_offset(file) is None else (file.kind, file.folder), []).append(file)
-    report = verify([_partition(group) for group in groups.values()], **options)
-    known = {file.path for group in groups.values() for file in group}
-    for file in files:
+    for each in found.partitions:
+        check_names(each)
+    partitions = [*found.partitions, *(_partition(group) for group in groups.values())]
+    partitions.sort(key=lambda each: order.get(each.segments[0].name, -1))
+    report = verify(partitions, **options)
+    known = {file.path for file in found.files if file.kind in BATCHES}
+    others = {each.path for each in found.others}
+    for file in found.files:
         if file.kind not in BATCHES:
-            report.side_files += 1
+            report.side_files_count += 1
             if file.kind not in _WITH_SEGMENT or file.path.with_suffix(".log") not in known:
-                report.errors += [error_at(file.name, position, message) for position, message in _side_file(file)]
+                report.errors += [error_at(file.name, *each) for each in _side_file(file, is_other=file.name in others)]
+    report.add_others(found.others)
     return report
 
 
@@ -183,15 +243,15 @@ def verify(
     threads: int,
     progress: Callable[[int], object],
     log_format: LogFormat = "auto",
-) -> Report:
+) -> LogDirReport:
     """Check the segments of partitions.
 
     ``progress`` is called with the bytes done since the last call, from any thread.
     """
-    report = Report()
+    report = LogDirReport()
     checks = [PartitionCheck(each, log_format, max_output_size, progress) for each in partitions]
 
-    def check(one: tuple[PartitionCheck, Segment]) -> log.SegmentReport | OSError:
+    def check(one: tuple[PartitionCheck, Segment]) -> SegmentReport | OSError:
         try:
             return one[0].segment(one[1])
         except OSError as error:
@@ -201,7 +261,7 @@ def verify(
             return error
 
     todo = [(each, segment) for each in checks for segment in each.partition.segments]
-    found: dict[str, log.SegmentReport] = {}
+    found: dict[str, SegmentReport] = {}
     for (_, segment), each in zip(todo, map_on_threads(check, todo, threads), strict=True):
         if isinstance(each, OSError):
             report.errors.append(error_at(segment.name, 0, each.strerror or str(each)))
@@ -241,15 +301,16 @@ def _base_offset(file: SourceFile) -> int | None:
     return segment_offset(file.path.name.removesuffix(SWAP))
 
 
-def _side_file(file: SourceFile) -> Iterator[tuple[int, str]]:
-    """Yield the errors of a side file: the byte, and the message."""
+def _side_file(file: SourceFile, *, is_other: bool) -> Iterator[tuple[int, str]]:
+    """Yield the errors of a side file: the byte, and the message; those of the listing are not among them."""
     try:
         rows = entries(file)
     except KafkaCompError as error:
         yield error.position or 0, str(error).removeprefix(f"{file.name}: ")
         return
-    if file.kind in _WITH_SEGMENT and file.is_local and not Path(file.path).with_suffix(".log").exists():
-        yield 0, f"index without a segment: {file.path.with_suffix('.log').name} does not exist"
+    segment = file.path.with_suffix(".log")
+    if file.kind in _WITH_SEGMENT and not is_other and file.is_local and not Path(segment).exists():
+        yield 0, f"index without a segment: {segment.name} does not exist"
     if file.kind == "leader-epoch-checkpoint":
         for before, after in pairwise(rows):
             if after["epoch"] <= before["epoch"] or after["startOffset"] < before["startOffset"]:
