@@ -14,6 +14,8 @@ from kafkacomp._storage.partition import Partition
 from kafkacomp._storage.selection import ByName, select
 from kafkacomp.arrow._filter import Conditions
 from kafkacomp.arrow._scan import milliseconds
+from kafkacomp.exceptions import KafkaCompError
+from kafkacomp.record import NO_TIMESTAMP
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -123,15 +125,19 @@ class Bounds:
         return [file for file in found.files if owners[file.name] in chosen]
 
     def has_batch(self, batch: RecordBatch) -> bool:
-        """Whether the header allows records within the bounds."""
+        """Whether the batch may have records within the bounds: by its header or, for times, its records."""
         first = batch.base_offset if batch.magic >= 2 else None  # noqa: PLR2004 - the format that declares it
         if self.start_offset is not None and batch.last_offset < self.start_offset:
             return False
         if self.end_offset is not None and first is not None and first >= self.end_offset:
             return False
-        if self.end_time is not None and batch.max_timestamp < 0:
+        if (self.start_time, self.end_time) == (None, None) or batch.max_timestamp >= (self.start_time or 0):
+            return True
+        # Some writers understated the greatest timestamp in the header.
+        try:
+            return any(self._has_time(each.timestamp) for each in batch)
+        except KafkaCompError:
             return False
-        return self.start_time is None or batch.max_timestamp >= self.start_time
 
     def records(self, records: Iterable[Record]) -> list[Record]:
         """The records within the bounds that satisfy the conditions."""
@@ -155,11 +161,13 @@ class Bounds:
             return False
         if self.end_offset is not None and record.offset >= self.end_offset:
             return False
+        return self._has_time(record.timestamp)
+
+    def _has_time(self, time: int) -> bool:
         if (self.start_time, self.end_time) == (None, None):
             return True
-        time = record.timestamp
         return (
-            time >= 0
+            time != NO_TIMESTAMP
             and (self.start_time is None or time >= self.start_time)
             and (self.end_time is None or time < self.end_time)
         )

@@ -93,8 +93,10 @@ class ScanReport:
         bytes_out: Bytes of column data returned.
         skipped: The ranges that were left out, in file order; also logged when the scan ends.
         warnings: Anomalies that did not end the scan; also logged to the logger ``kafkacomp``.
-        missing: Offsets that the segments should have and that were not read, in order; adjacent ranges of a
-            segment with the same reason are merged. At most 10,000 ranges.
+        missing: Offsets within the bounds that the segments should have and that could not be read, in order; adjacent
+            ranges of a segment with the same reason are merged. At most 10,000 ranges. The times of missing records are
+            unknown: with a bound of time, all ranges between segments are listed, and those in the segments that were
+            read.
         more_missing: The number of ranges beyond those in ``missing``.
         records_below_log_start: Records within the bounds of the scan that consumers do not see because they are below
             the log start offset of ``log-start-offset-checkpoint``; ``visible_only`` leaves them out.

@@ -103,7 +103,8 @@ def scan(
         start_offset: The first offset, inclusive: for all partitions, or by ``(topic, partition)``. 0 or more.
         end_offset: The end, exclusive: for all partitions, or by ``(topic, partition)``. Not below ``start_offset``.
         start_time: The first timestamp, inclusive: milliseconds since the epoch, or an aware datetime. If a bound is
-            given, records without a timestamp are left out.
+            given, records without a timestamp are left out. Segments whose batch headers are all earlier are not read,
+            until a batch has records that are later than its header shows.
         end_time: The end, exclusive. Not before ``start_time``.
         isolation_level: ``read_committed`` leaves out records of aborted transactions, and all records from the first
             open transaction on, as a consumer does.

@@ -1,7 +1,8 @@
 """Plan the tasks of a batch read: a split of a segment each.
 
-Segments are first ruled out without being opened: by topic and partition, by the offsets in their names, and by the
-time index. Of the others, the following are opened:
+Segments are first ruled out without being opened: by topic and partition, and by the offsets in their names. A task
+skips its segment if the headers show only times before those of the filters. Of the other segments, the following are
+opened:
 
 - a segment larger than ``splitSize``, to find the split boundaries;
 - all segments of a partition with ``read_committed``, because a transaction may end in any of them. Only headers and

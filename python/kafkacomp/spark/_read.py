@@ -188,7 +188,9 @@ def read_task(
     columns = [name for name in options.columns if name != options.corrupt_column]
     # A split may be before the first offset to read, and the filters of a query may contradict each other.
     start, end = _ordered(task.start_offset, task.end_offset)
-    first_time, end_time = _ordered(task.start_timestamp, task.end_timestamp)
+    # The bounds of a scan cannot be negative, but timestamps of records can.
+    after = None if task.start_timestamp is None or task.start_timestamp < 0 else task.start_timestamp
+    first_time, end_time = _ordered(after, task.end_timestamp)
     reader = scan(
         task.partition,
         columns=columns or ["offset"],

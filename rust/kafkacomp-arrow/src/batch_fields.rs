@@ -3,7 +3,7 @@
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::message_set::Entry;
 use kafkacomp_core::record::RecordBatch;
-use kafkacomp_core::record::batch::{NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID};
+use kafkacomp_core::record::batch::{NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP};
 
 /// The fields that all records of a batch share.
 pub trait BatchFields {
@@ -13,6 +13,8 @@ pub trait BatchFields {
     fn offset_field(&self) -> i64;
     /// The message format.
     fn magic(&self) -> i8;
+    /// The greatest timestamp in the header, ms; negative if there is none.
+    fn max_timestamp(&self) -> i64;
     /// The id of the compression type.
     fn compression_id(&self) -> u8;
     /// The leader epoch; -1 if there is none.
@@ -38,6 +40,10 @@ impl BatchFields for RecordBatch<'_> {
 
     fn magic(&self) -> i8 {
         self.magic()
+    }
+
+    fn max_timestamp(&self) -> i64 {
+        self.max_timestamp()
     }
 
     fn compression_id(&self) -> u8 {
@@ -99,6 +105,10 @@ impl BatchFields for EntryFields {
 
     fn magic(&self) -> i8 {
         self.magic
+    }
+
+    fn max_timestamp(&self) -> i64 {
+        NO_TIMESTAMP
     }
 
     fn compression_id(&self) -> u8 {

@@ -36,6 +36,9 @@ pub struct Chunk {
     pub missing: Vec<(Arc<str>, MissingRange)>,
     /// The error after the records of the chunk, if there is one.
     pub error: Option<ScanError>,
+    /// Shared by the chunks of a partition that are not decoded yet; the planner counts them.
+    #[expect(dead_code, reason = "its reference count is read")]
+    pub(crate) in_flight: Arc<()>,
 }
 
 impl Chunk {
@@ -77,6 +80,7 @@ impl Chunk {
             notes: Vec::new(),
             missing: Vec::new(),
             error: Some(error),
+            in_flight: Arc::default(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What all batches of a segment have in common.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use kafkacomp_core::log::{LogFormat, MissingRange, MissingReason, TransactionFilter};
 
@@ -32,6 +33,8 @@ pub struct Context {
     /// The base offset in the name of the segment; 0 if it has none. In Kafka 0.7, it is the position of the segment's first byte
     /// in the partition.
     pub base_offset: i64,
+    /// Whether a batch of the partition was seen whose records are later than its header shows.
+    pub understated: Arc<AtomicBool>,
 }
 
 impl Context {
@@ -64,6 +67,7 @@ impl Context {
             transactions: None,
             log_format: LogFormat::Records,
             base_offset: segment.map_or(0, Segment::base_offset_or_zero),
+            understated: Arc::default(),
         }
     }
 

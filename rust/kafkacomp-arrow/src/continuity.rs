@@ -149,6 +149,11 @@ impl Continuity {
         self.expected
     }
 
+    /// Passes over all batches before offset `end`, if that is known.
+    pub fn skip_to(&mut self, end: Option<i64>) {
+        self.expected = end;
+    }
+
     /// Whether a batch of the segment was accepted.
     pub fn has_started(&self) -> bool {
         self.started

@@ -1,23 +1,33 @@
-//! Index pruning: finds the position in a segment at which a scan can begin.
+//! Index pruning: finds the position in a segment at which a scan can begin, and the segments that it need not read.
 //!
 //! No index may hide a record, even if it belongs to another segment or to an earlier version of this one. An entry of `.index`
 //! is used if an intact batch begins at its position that is not after the requested offset: everything before that batch is
-//! before the offset, too. An entry of `.timeindex` cannot be checked like this, because any batch before a position may have a
-//! late timestamp. Therefore the batch headers are compared with the requested time, unless the source is remote
-//! ([`ReadAt::is_remote`]). Then the last useful entry is trusted if its offset is in the segment and the batch with that offset
-//! has its timestamp.
+//! before the offset, too.
+//!
+//! A time bound skips whole segments only. Records decide within a segment that is read, because some writers understated the
+//! greatest timestamp in the header of a batch. A segment is skipped if the headers of all its batches are earlier. From a remote
+//! source ([`ReadAt::is_remote`]), not all headers are read: the last entry of `.timeindex` is trusted if the batch with its offset
+//! has its timestamp and no batch after that one is later.
 
-use kafkacomp_core::log::continuity::order_ahead::WINDOW;
 use kafkacomp_core::log::index::offset::OffsetIndex;
 use kafkacomp_core::log::index::time::{TimeIndex, TimestampOffset};
 use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, ReadAt, SideFile};
 
-use crate::options::{ScanOptions, Segment};
+use crate::options::Segment;
 use crate::report::ScanError;
 use crate::whole_batch::{MOST_CHECKED, whole_batch};
 
 /// The most gaps at which the batch before is verified; compaction leaves more.
 const MOST_VERIFIED: usize = 64;
+
+/// A segment that a time bound skips.
+#[derive(Debug, Clone, Copy)]
+pub struct Earlier {
+    /// The offset after its last one.
+    pub end: i64,
+    /// Whether compaction has removed records from one of the batches whose headers were read.
+    pub is_compacted: bool,
+}
 
 /// Finds the position at which reading a segment begins.
 pub struct Start<'s> {
@@ -36,138 +46,93 @@ pub struct Start<'s> {
 }
 
 impl Start<'_> {
-    /// The position of a batch at or before the first record within the bounds.
+    /// The position of a batch at or before the first record from `start_offset` on.
     ///
     /// # Errors
     /// The segment cannot be read.
-    pub fn position(&self, start_offset: i64, options: &ScanOptions) -> Result<u64, ScanError> {
-        let by_offset = self.by_offset(start_offset)?.max(self.begin);
-        match options.start_timestamp {
-            Some(start) if self.source.is_remote() => Ok(self.by_time_index(start)?.max(by_offset)),
-            Some(start) => self.by_headers(by_offset, start_offset, start),
-            None => Ok(by_offset),
-        }
+    pub fn position(&self, start_offset: i64) -> Result<u64, ScanError> {
+        Ok(self.by_offset(start_offset)?.max(self.begin))
     }
 
-    /// The position of the first batch that may have a record within the bounds. If it is less than [`WINDOW`] bytes after a
-    /// gap, that of the batch before the gap, because both are needed to judge the gap. If offsets do not increase up to there or in the
-    /// bytes after the gap, or if the headers may have led past other batches, it is `from`: only a scan of all can tell which
-    /// batches are in place.
-    fn by_headers(&self, from: u64, start_offset: i64, start: i64) -> Result<u64, ScanError> {
-        let is_ordered = self.segment.base_offset.is_some();
-        let mut walk = HeaderWalk::new(self.source, from, self.length);
-        let mut before: Option<BatchHeader> = None;
-        let mut found: Option<u64> = None;
-        let (mut before_gap, mut look_ahead_to, mut gaps) = (from, 0, 0);
-        loop {
-            let position = walk.position();
-            if let Some(found) = found
-                && position >= look_ahead_to
-            {
-                return Ok(found);
-            }
-            let header = match self.hop(&mut walk)? {
-                Hop::Batch(header) => header,
-                end => {
-                    let is_above_next = before.zip(self.next_base).is_some_and(|(last, next)| last.last_offset >= next);
-                    return Ok(match before {
-                        _ if is_above_next => from,
-                        _ if end == Hop::End => found.unwrap_or(position),
-                        // What follows corrupt bytes may contradict a gap before them.
-                        Some(before) if position >= look_ahead_to && self.has_valid_checksum(&before)? => {
-                            found.unwrap_or(before.position)
-                        }
-                        _ => from,
-                    });
-                }
-            };
-            if let Some(before) = before.filter(|_| is_ordered) {
-                let is_next = header.span.first == Some(before.last_offset.saturating_add(1));
-                if !header.is_above(&before) {
-                    return Ok(from);
-                }
-                // A gap, or a wrapper whose first offset is not in its header.
-                if found.is_none() && !is_next {
-                    gaps += 1;
-                    // A corrupt size may have led past some batches.
-                    if gaps <= MOST_VERIFIED && !self.has_valid_checksum(&before)? {
-                        return Ok(from);
-                    }
-                    (before_gap, look_ahead_to) = (before.position, position.saturating_add(WINDOW));
-                }
-            }
-            before = Some(header);
-            let is_before = is_ordered && header.last_offset < start_offset;
-            // -1 is a missing timestamp, which does not bound those of the records.
-            let is_early = (0..start).contains(&header.max_timestamp);
-            if found.is_none() && !is_before && !is_early {
-                found = Some(if position < look_ahead_to { before_gap } else { position });
-            }
-        }
-    }
-
-    /// Whether all records of a closed segment are earlier than `timestamp`, according to a time index that agrees with the
-    /// segment.
+    /// What the headers show of the segment if all its records are earlier than `timestamp` according to them. `None` if one may be
+    /// later, if the segment has no base offset, or if only its records can show which batches are in place: at corruption, or
+    /// where offsets do not increase.
     ///
     /// # Errors
     /// The segment cannot be read.
-    pub fn is_earlier(&self, timestamp: i64) -> Result<bool, ScanError> {
-        let (Some(base_offset), Some(data)) = (self.segment.base_offset, self.side_file(SideFile::TimeIndex)) else {
-            return Ok(false);
-        };
-        match TimeIndex::parse(&data, base_offset).ok().and_then(|index| index.last()) {
-            Some(last) if (0..timestamp).contains(&last.timestamp) => self.ends_before(last, timestamp),
-            _ => Ok(false),
+    pub fn earlier(&self, timestamp: i64) -> Result<Option<Earlier>, ScanError> {
+        let Some(base_offset) = self.segment.base_offset else { return Ok(None) };
+        if !self.source.is_remote() {
+            return self.all_earlier(HeaderWalk::sparse(self.source, 0, self.length), timestamp, None);
         }
-    }
-
-    /// Whether the batch with the offset of the index entry has its timestamp, and no batch after it is as late as `timestamp`: the
-    /// index may have lost later entries.
-    fn ends_before(&self, entry: TimestampOffset, timestamp: i64) -> Result<bool, ScanError> {
-        let mut walk = HeaderWalk::new(self.source, self.by_offset(entry.offset)?, self.length);
-        let mut agrees = false;
-        loop {
-            match self.hop(&mut walk)? {
-                Hop::Batch(header) if header.last_offset < entry.offset => {}
-                Hop::Batch(header) if !agrees && header.max_timestamp != entry.timestamp => return Ok(false),
-                Hop::Batch(header) if header.max_timestamp >= timestamp => return Ok(false),
-                Hop::Batch(_) => agrees = true,
-                end => return Ok(agrees && end == Hop::End),
-            }
-        }
-    }
-
-    fn by_time_index(&self, start: i64) -> Result<u64, ScanError> {
-        let (Some(base_offset), Some(data)) = (self.segment.base_offset, self.side_file(SideFile::TimeIndex)) else {
-            return Ok(0);
-        };
-        let entry = match TimeIndex::parse(&data, base_offset) {
-            // No record up to the offset of an entry is later than its timestamp.
-            Ok(index) => index.iter().take_while(|entry| entry.timestamp < start).last(),
+        let index = self.side_file(SideFile::TimeIndex);
+        let index = index.and_then(|data| match TimeIndex::parse(&data, base_offset) {
+            Ok(index) => index.last(),
             Err(error) => {
                 self.ignore(SideFile::TimeIndex, &error);
                 None
             }
-        };
-        let Some(entry) = entry.filter(|entry| entry.timestamp >= 0) else { return Ok(0) };
-        if !self.agrees(entry)? {
-            let TimestampOffset { timestamp, offset } = entry;
-            let fault = format!("no batch with offset {offset} has the greatest timestamp {timestamp}");
-            self.ignore(SideFile::TimeIndex, &fault);
-            return Ok(0);
-        }
-        self.by_offset(entry.offset.saturating_add(1))
+        });
+        let Some(last) = index.filter(|last| (0..timestamp).contains(&last.timestamp)) else { return Ok(None) };
+        let walk = HeaderWalk::new(self.source, self.by_offset(last.offset)?, self.length);
+        self.all_earlier(walk, timestamp, Some(last))
     }
 
-    /// Whether the batch with the entry's offset has its timestamp.
-    fn agrees(&self, entry: TimestampOffset) -> Result<bool, ScanError> {
-        let mut walk = HeaderWalk::new(self.source, self.by_offset(entry.offset)?, self.length);
-        while let Hop::Batch(header) = self.hop(&mut walk)? {
-            if header.last_offset >= entry.offset {
-                return Ok(header.max_timestamp == entry.timestamp);
+    /// Whether the batches of `walk` are all earlier than `timestamp`, and the batch with the offset of the index entry has its
+    /// timestamp.
+    fn all_earlier(
+        &self,
+        mut walk: HeaderWalk<'_>,
+        timestamp: i64,
+        entry: Option<TimestampOffset>,
+    ) -> Result<Option<Earlier>, ScanError> {
+        let least = self.segment.base_offset_or_zero();
+        let mut awaited = entry;
+        let (mut before, mut unverified, mut is_compacted): (Option<BatchHeader>, _, _) = (None, MOST_VERIFIED, false);
+        loop {
+            let header = match self.hop(&mut walk)? {
+                Hop::Batch(header) => header,
+                Hop::End if awaited.is_none() => break,
+                _ => return Ok(None),
+            };
+            // Records of magic 0 have no timestamp. -1 is a missing timestamp, which does not bound those of the records.
+            let is_early = header.magic == 0 || (0..timestamp).contains(&header.max_timestamp);
+            let first = header.span.first.unwrap_or(header.last_offset);
+            if !is_early || first < least || header.last_offset < first {
+                return Ok(None);
             }
+            if let Some(entry) = awaited.take_if(|entry| header.last_offset >= entry.offset)
+                && header.max_timestamp != entry.timestamp
+            {
+                let TimestampOffset { timestamp, offset } = entry;
+                let fault = format!("no batch with offset {offset} has the greatest timestamp {timestamp}");
+                self.ignore(SideFile::TimeIndex, &fault);
+                return Ok(None);
+            }
+            if let Some(before) = before {
+                let is_next = header.span.first == Some(before.last_offset.saturating_add(1));
+                if !header.is_above(&before) {
+                    return Ok(None);
+                }
+                // At a gap, a corrupt size may have led past some batches. Compaction leaves many gaps.
+                if !is_next && unverified > 0 {
+                    unverified -= 1;
+                    if !self.has_valid_checksum(&before)? {
+                        return Ok(None);
+                    }
+                }
+            }
+            let offsets = header.last_offset.saturating_sub(first);
+            is_compacted |= header.records_count.is_some_and(|count| i64::from(count) <= offsets);
+            before = Some(header);
         }
-        Ok(false)
+        let Some(last) = before else { return Ok(None) };
+        let end = last.last_offset.saturating_add(1);
+        let is_in_order = match self.next_base {
+            Some(next) if end != next => end < next && self.has_valid_checksum(&last)?,
+            _ => true,
+        };
+        Ok(is_in_order.then_some(Earlier { end, is_compacted }))
     }
 
     /// The position of a batch at or before this offset, by the offset index; 0 if no entry is right.

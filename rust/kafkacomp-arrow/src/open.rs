@@ -20,6 +20,7 @@ use self::step::ChunkResult;
 use crate::context::Context;
 use crate::continuity::{Continuity, Findings};
 use crate::copies::OtherBatches;
+use crate::index_pruning::Earlier;
 use crate::options::{OnError, ScanOptions};
 use crate::read_ahead::{Plan, ReadAhead};
 use crate::report::{ScanError, ScanReport, SkippedRange};
@@ -51,6 +52,8 @@ pub struct Open {
     pub index: usize,
     /// What follows it.
     pub ends: Ends,
+    /// What its headers show if they show only earlier times than the bound: it can be skipped.
+    pub(crate) earlier: Option<Earlier>,
     /// The source, if threads read it ahead.
     pub ahead: Option<Arc<ReadAhead>>,
     pub(crate) reader: Reader,
@@ -82,6 +85,16 @@ impl Open {
     /// The position of the next chunk.
     pub fn position(&self) -> u64 {
         self.reader.position()
+    }
+
+    /// Passes over all batches, which are earlier than the time bound. What is missing before and after them is reported as if they
+    /// had been read.
+    pub fn skip(&mut self, earlier: Earlier) {
+        self.reader.seek(self.stop);
+        let end = if self.ends.is_split { self.ends.next_split } else { Some(earlier.end) };
+        if let Some(continuity) = &mut self.continuity {
+            continuity.skip_to(end);
+        }
     }
 
     /// The expected first offset of the next chunk.

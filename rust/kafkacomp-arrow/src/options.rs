@@ -82,6 +82,11 @@ pub struct ScanOptions {
 }
 
 impl ScanOptions {
+    /// Whether only records with timestamps within bounds are returned.
+    pub(crate) fn has_time_bound(&self) -> bool {
+        self.start_timestamp.is_some() || self.end_timestamp.is_some()
+    }
+
     /// Whether the planner verifies the checksums of all chunks when it divides the segment, and not the worker that builds the
     /// columns. It must do so to skip corruption, and with one thread nobody waits for it.
     pub(crate) fn planner_verifies(&self) -> bool {

@@ -8,7 +8,7 @@ mod opening;
 use std::any::Any;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kafkacomp_core::log::continuity::order_ahead::OrderAhead;
@@ -59,6 +59,10 @@ struct Current {
     epochs: LeaderEpochs,
     /// The offsets that each segment has returned: index, first offset, and end.
     delivered: Vec<(usize, i64, i64)>,
+    /// Whether a batch was decoded whose records are later than its header shows.
+    understated: Arc<AtomicBool>,
+    /// Shared with the chunks that are not decoded yet.
+    in_flight: Arc<()>,
 }
 
 impl Current {
@@ -75,6 +79,17 @@ impl Current {
         let follows = segment.base_offset.zip(self.position).is_some_and(|(base, position)| base >= position);
         if follows { self.epochs } else { LeaderEpochs::default() }
     }
+}
+
+/// What a planner returns.
+#[derive(Debug)]
+pub enum Planned {
+    /// The next chunk.
+    Chunk(Chunk),
+    /// The next segment can be planned when the chunks before it are decoded.
+    Later,
+    /// There are no more chunks.
+    End,
 }
 
 /// Returns chunks in order.
@@ -134,11 +149,11 @@ impl Planner {
         Arc::clone(&self.segment)
     }
 
-    /// Reads the next chunk into `buffer`; `None` at the end or after an error. After a panic, the last chunk is an error that
-    /// names the segment. `waiting` is the number of threads that wait for the planner.
-    pub fn next_or_panicked(&mut self, buffer: &mut ChunkBuffer, waiting: &AtomicUsize) -> Option<Chunk> {
+    /// Reads the next chunk into `buffer`; after an error, it is the end. After a panic, the last chunk is an error that names the
+    /// segment. `waiting` is the number of threads that wait for the planner.
+    pub fn next_or_panicked(&mut self, buffer: &mut ChunkBuffer, waiting: &AtomicUsize) -> Planned {
         catch_unwind(AssertUnwindSafe(|| self.next(buffer, waiting)))
-            .unwrap_or_else(|panic| Some(self.panicked(panic.as_ref())))
+            .unwrap_or_else(|panic| Planned::Chunk(self.panicked(panic.as_ref())))
     }
 
     /// Gives the next chunk returned memory for one as large as the last, if its buffer has less: new memory costs a page fault for each
@@ -161,7 +176,7 @@ impl Planner {
         Chunk::failed(Arc::new(context), error)
     }
 
-    fn next(&mut self, buffer: &mut ChunkBuffer, waiting: &AtomicUsize) -> Option<Chunk> {
+    fn next(&mut self, buffer: &mut ChunkBuffer, waiting: &AtomicUsize) -> Planned {
         while !self.failed {
             let mut open = match self.open.take() {
                 Some(open) => open,
@@ -170,13 +185,17 @@ impl Planner {
                         self.ahead.set(open.ahead.clone());
                         open
                     }
-                    Ok(None) => return None,
+                    Ok(None) => return Planned::End,
                     Err((context, error)) => {
                         self.failed = true;
-                        return Some(Chunk::failed(context, error));
+                        return Planned::Chunk(Chunk::failed(context, error));
                     }
                 },
             };
+            if !self.skip_earlier(&mut open) {
+                self.open = Some(open);
+                return Planned::Later;
+            }
             let (position, expected) = (open.position(), open.expected());
             let context = Arc::clone(&open.context);
             let (source, ordered, started) = (Some(open.source.clone()), open.ordered, open.has_started());
@@ -219,7 +238,7 @@ impl Planner {
                 self.usual_length = Some(length.saturating_add(length / 16));
             }
             if length > 0 || error.is_some() {
-                return Some(Chunk {
+                return Planned::Chunk(Chunk {
                     position,
                     length,
                     verified_to,
@@ -231,11 +250,33 @@ impl Planner {
                     notes,
                     missing,
                     error,
+                    in_flight: self.current.as_ref().map(|current| Arc::clone(&current.in_flight)).unwrap_or_default(),
                 });
             }
             self.report_missing(&context.id, &missing);
         }
-        None
+        Planned::End
+    }
+
+    /// Skips a segment whose headers are all earlier than the time bound, unless a batch before it shows that headers of this
+    /// partition understate their times. `false` if that is unknown, because chunks before it are not decoded yet.
+    fn skip_earlier(&mut self, open: &mut Open) -> bool {
+        let Some(earlier) = open.earlier else { return true };
+        let Some(current) = &mut self.current else { return true };
+        // No chunk shares it any more; otherwise threads would give different results.
+        let are_decoded = Arc::get_mut(&mut current.in_flight).is_some();
+        let is_understated = current.understated.load(Ordering::Relaxed);
+        if !are_decoded && !is_understated {
+            return false;
+        }
+        open.earlier = None;
+        if !is_understated {
+            open.skip(earlier);
+            if earlier.is_compacted && open.context.cleaned_to.is_none() {
+                self.with_report(|report| report.missing.set_compacted(&open.context.id));
+            }
+        }
+        true
     }
 
     fn with_report<T>(&self, change: impl FnOnce(&mut ScanReport) -> T) -> T {

@@ -1,5 +1,6 @@
 //! The bounds of a scan, checked record by record.
 
+use kafkacomp_core::record::batch::NO_TIMESTAMP;
 use kafkacomp_core::record::{Record, TimestampType};
 
 use crate::context::Context;
@@ -12,7 +13,8 @@ pub(crate) struct RecordFilter {
     last_offset: i64,
     start_timestamp: i64,
     last_timestamp: i64,
-    timestamps: bool,
+    /// Whether there is a bound of time.
+    pub(crate) timestamps: bool,
     /// Whether no bound is set.
     pub(crate) always: bool,
     /// The requested offsets, including those that consumers do not see.
@@ -34,7 +36,7 @@ impl RecordFilter {
     }
 
     pub(crate) fn new(options: &ScanOptions, context: &Context) -> Self {
-        let timestamps = options.start_timestamp.is_some() || options.end_timestamp.is_some();
+        let timestamps = options.has_time_bound();
         let asked = (context.start_offset, context.last_offset);
         let visible = context.visible.filter(|_| options.visible_only).unwrap_or((i64::MIN, i64::MAX));
         let (start_offset, last_offset) = (asked.0.max(visible.0), asked.1.min(visible.1));
@@ -74,6 +76,7 @@ impl RecordFilter {
     fn takes_timestamp(&self, record: &Record<'_>) -> bool {
         !self.timestamps
             || (record.timestamp_type != TimestampType::NoTimestampType
+                && record.timestamp != NO_TIMESTAMP
                 && (self.start_timestamp..=self.last_timestamp).contains(&record.timestamp))
     }
 }

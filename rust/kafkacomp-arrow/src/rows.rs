@@ -1,5 +1,6 @@
 //! Appends the rows of one Kafka batch to the columns, and returns Arrow batches when they are full.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
@@ -149,14 +150,18 @@ impl<'w, B: BatchFields> Rows<'w, B> {
         sink: Sink<'_>,
     ) -> Result<(), BatchError> {
         let mut record = Record::EMPTY;
+        let mut latest = i64::MIN;
         loop {
             match advance(&mut record) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => return Err(self.give_up(error)),
             }
-            if !self.filter.takes(&record) {
-                continue;
+            if !self.filter.always {
+                latest = latest.max(record.timestamp);
+                if !self.filter.takes(&record) {
+                    continue;
+                }
             }
             let size = self.builder.bytes_of(&record);
             let rows = self.builder.rows();
@@ -165,7 +170,25 @@ impl<'w, B: BatchFields> Rows<'w, B> {
             }
             self.builder.push(&record, size);
         }
+        if self.filter.timestamps && latest > self.batch.max_timestamp() {
+            self.note_understated(latest);
+        }
         self.end()
+    }
+
+    /// Notes that the header shows an earlier time than a record: segments can no longer be skipped by their headers.
+    #[cold]
+    fn note_understated(&self, latest: i64) {
+        let (header, position) = (self.batch.max_timestamp(), self.batch.position());
+        // A negative timestamp in a header is none, by which nothing is skipped.
+        if header < 0 || self.context.understated.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let segment = &self.context.place.segment;
+        lock(self.report).warnings.push(format!(
+            "{segment}: the batch at byte {position} has a record of {latest} ms, and its header says that {header} ms is the \
+             greatest timestamp: from here on, no segment of the partition is skipped because of the time bound"
+        ));
     }
 
     /// Ends the batch, whose rows are all in the columns.

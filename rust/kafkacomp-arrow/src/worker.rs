@@ -255,7 +255,7 @@ impl Worker {
         let fields = EntryFields::new(entry, chunk.position, context.base_offset);
         let wanted = (context.start_offset..=context.last_offset).contains(&fields.offset_field());
         // Messages of 0.7 have no timestamps, and records without one are not returned if there is a bound.
-        if !wanted || self.options.start_timestamp.is_some() || self.options.end_timestamp.is_some() {
+        if !wanted || self.options.has_time_bound() {
             return Ok(());
         }
         self.seen.batches += 1;

@@ -12,7 +12,7 @@ use crate::committed::transaction_filter;
 use crate::context::Context;
 use crate::continuity::{Continuity, Findings};
 use crate::copies::OtherBatches;
-use crate::index_pruning::Start;
+use crate::index_pruning::{Earlier, Start};
 use crate::known_headers::HeaderCollector;
 use crate::leader_epochs::LeaderEpochs;
 use crate::log_format::log_format_of;
@@ -42,6 +42,7 @@ impl Planner {
             current.next = index.saturating_add(1);
             let mut context = Context::of(&current.partition, current.id.clone(), Some(&segment), &self.options);
             context.restrict(current.transactions.clone());
+            context.understated = Arc::clone(&current.understated);
             let following = current.next_base(index);
             if within(&segment, following, &context) {
                 let opened = self.open_segment(&mut current, index, &segment, &mut context);
@@ -97,6 +98,8 @@ impl Planner {
             accounted: None,
             epochs,
             delivered,
+            understated: Arc::default(),
+            in_flight: Arc::default(),
         })
     }
 
@@ -150,6 +153,8 @@ impl Planner {
         let unreadable =
             (self.options.on_error == OnError::Skip).then(|| Arc::new(SkipUnreadable::new(Arc::clone(&source))));
         let source = unreadable.clone().map_or(source, |source| source as Arc<dyn ReadAt>);
+        // Reading the headers is not the start of reading the segment, which threads read ahead.
+        let headers = Arc::clone(&source);
         let reads_ahead = self.options.threads > 1
             && self.options.on_error == OnError::Raise
             && segment.files.is_local()
@@ -172,6 +177,7 @@ impl Planner {
         let next_base = segment.boundaries.next_base.or(ends.next_base);
         let OpenReader { reader, stop, likely_stop, expected } =
             self.reader(current, (segment, next_base), (source.as_ref(), length), context)?;
+        let earlier = self.earlier((segment, next_base), (headers.as_ref(), length), context);
         ends.is_split = stop < length;
         ends.next_split = segment.boundaries.end.and_then(|end| end.first_offset);
         let context = Arc::new(context.clone());
@@ -181,6 +187,7 @@ impl Planner {
             source: SharedSource(source),
             index,
             ends,
+            earlier,
             ahead,
             reader,
             continuity: None,
@@ -270,7 +277,7 @@ impl Planner {
         context.asked = (context.asked.0.max(found.first), context.asked.1.min(found.last));
         let start = Start { segment, source, length, begin: found.start, next_base, warn: &warn };
         let likely_stop = start.likely_stop(context.last_offset);
-        let position = start.position(context.start_offset, &self.options)?;
+        let position = start.position(context.start_offset)?;
         let expected = if position > 0 {
             let begin = segment.boundaries.begin.filter(|_| position == found.start);
             begin.and_then(|begin| begin.first_offset)
@@ -279,6 +286,20 @@ impl Planner {
         };
         let reader = ChunkReader::new(position, length, self.options.verify_crc).with_large_corrupt(known);
         Ok(OpenReader { reader: Reader::Records(reader), stop: found.stop, likely_stop, expected })
+    }
+
+    /// What the headers of a segment show if they show only times before the bound. If they cannot be read, reading the segment is the
+    /// error.
+    fn earlier(
+        &self,
+        (segment, next_base): (&Segment, Option<i64>),
+        (source, length): (&dyn ReadAt, u64),
+        context: &Context,
+    ) -> Option<Earlier> {
+        let bound = self.options.start_timestamp.filter(|_| context.log_format == LogFormat::Records)?;
+        let warn = |text: String| self.with_report(|report| report.warnings.push(text));
+        let start = Start { segment, source, length, begin: 0, next_base, warn: &warn };
+        start.earlier(bound).ok().flatten()
     }
 
     /// Handles a segment that begins with offsets that others have returned: their records must be the same.

@@ -7,6 +7,7 @@ use arrow_array::RecordBatch as ArrowRecordBatch;
 
 use super::queue::{Item, Place, Rest, Shared, lock};
 use crate::decoder::Decoder;
+use crate::plan::Planned;
 use crate::rows::BatchSink;
 
 /// The chunks that the consumer decodes, one at a time.
@@ -76,13 +77,17 @@ impl Shared {
         }
         self.prepare(&mut own.decoder);
         let Some(mut planner) = self.planner_soon() else { return false };
-        if let Some(chunk) = self.next_chunk(&mut planner, own.decoder.buffer()) {
-            own.decoder.begin(chunk);
-            own.state = Own::Chunk;
-            if !self.is_alone() {
-                lock(&self.queue).chunks.push_back(Place::of(Rest::Consumer));
+        match self.next_chunk(&mut planner, own.decoder.buffer()) {
+            Planned::Chunk(chunk) => {
+                own.decoder.begin(chunk);
+                own.state = Own::Chunk;
+                if !self.is_alone() {
+                    lock(&self.queue).chunks.push_back(Place::of(Rest::Consumer));
+                }
+                return true;
             }
-            return true;
+            Planned::Later => return false,
+            Planned::End => {}
         }
         own.state = Own::End;
         if let Err(error) = own.decoder.flush(&mut own.ready) {

@@ -7,8 +7,7 @@ use std::sync::{MutexGuard, TryLockError};
 use kafkacomp_core::log::ChunkBuffer;
 
 use super::queue::{Shared, lock};
-use crate::chunk::Chunk;
-use crate::plan::Planner;
+use crate::plan::{Planned, Planner};
 
 /// How often a thread looks whether the planner is free before it waits: for about the time of planning a chunk.
 const SPINS: usize = 2000;
@@ -36,9 +35,9 @@ impl Shared {
         self.planner_soon().unwrap_or_else(|| self.waiting(|| lock(&self.planner)))
     }
 
-    /// Plans the next chunk, which is read into `buffer`; `None` if there is none.
-    pub(super) fn next_chunk(&self, planner: &mut Lock<'_>, buffer: &mut ChunkBuffer) -> Option<Chunk> {
-        planner.as_mut()?.next_or_panicked(buffer, &self.waiting)
+    /// Plans the next chunk, which is read into `buffer`.
+    pub(super) fn next_chunk(&self, planner: &mut Lock<'_>, buffer: &mut ChunkBuffer) -> Planned {
+        planner.as_mut().map_or(Planned::End, |planner| planner.next_or_panicked(buffer, &self.waiting))
     }
 
     fn waiting<T>(&self, wait: impl FnOnce() -> T) -> T {

@@ -10,9 +10,12 @@ use arrow_array::RecordBatch as ArrowRecordBatch;
 
 use super::queue::{Item, Place, Rest, Shared, lock};
 use crate::decoder::Decoder;
-use crate::plan::Planner;
+use crate::plan::{Planned, Planner};
 use crate::report::ScanError;
 use crate::rows::BatchSink;
+
+/// How long a worker waits for a change before it asks again for a chunk that could not be planned yet.
+const LATER: Duration = Duration::from_millis(5);
 
 /// Sends batches to the consumer, and waits until it has taken the one before.
 struct Channel<'c>(&'c SyncSender<Item>);
@@ -87,31 +90,38 @@ fn run(shared: &Shared, begun: Option<(Decoder, SyncSender<Item>)>) {
 /// Takes the next chunk and, if there is no channel yet, a place in the queue, atomically.
 fn claim(shared: &Shared, decoder: &mut Decoder, channel: &mut Option<SyncSender<Item>>) -> bool {
     let needs_place = channel.is_none();
-    if needs_place {
-        let mut queue = lock(&shared.queue);
-        while !queue.has_room(&shared.options) && !shared.closed.load(Ordering::Acquire) {
-            queue = shared.wait_for_change(queue, Duration::MAX);
+    loop {
+        if needs_place {
+            let mut queue = lock(&shared.queue);
+            while !queue.has_room(&shared.options) && !shared.closed.load(Ordering::Acquire) {
+                queue = shared.wait_for_change(queue, Duration::MAX);
+            }
+            queue.planned += 1;
         }
-        queue.planned += 1;
-    }
-    shared.prepare(decoder);
-    // Places are given in the order of the planner.
-    let mut planner = shared.planner();
-    let is_closed = shared.closed.load(Ordering::Acquire);
-    let chunk = if is_closed { None } else { shared.next_chunk(&mut planner, decoder.buffer()) };
-    let is_claimed = chunk.is_some();
-    if needs_place {
-        let mut queue = lock(&shared.queue);
-        queue.planned -= 1;
-        if is_claimed {
-            let (sender, receiver) = sync_channel(1);
-            queue.chunks.push_back(Place::of(Rest::Worker(receiver)));
-            *channel = Some(sender);
+        shared.prepare(decoder);
+        // Places are given in the order of the planner.
+        let mut planner = shared.planner();
+        let is_closed = shared.closed.load(Ordering::Acquire);
+        let planned = if is_closed { Planned::End } else { shared.next_chunk(&mut planner, decoder.buffer()) };
+        if needs_place {
+            let mut queue = lock(&shared.queue);
+            queue.planned -= 1;
+            if matches!(planned, Planned::Chunk(_)) {
+                let (sender, receiver) = sync_channel(1);
+                queue.chunks.push_back(Place::of(Rest::Worker(receiver)));
+                *channel = Some(sender);
+            }
+            shared.announce(queue);
         }
-        shared.announce(queue);
+        drop(planner);
+        match planned {
+            Planned::Chunk(chunk) => {
+                decoder.begin(chunk);
+                return true;
+            }
+            Planned::End => return false,
+            // The thread that decodes the last chunk before plans the next one.
+            Planned::Later => drop(shared.wait_for_change(lock(&shared.queue), LATER)),
+        }
     }
-    if let Some(chunk) = chunk {
-        decoder.begin(chunk);
-    }
-    is_claimed
 }

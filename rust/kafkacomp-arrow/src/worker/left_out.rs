@@ -14,10 +14,8 @@ impl Worker {
         let has_own_offsets = batch.magic() == 0 && batch.base_offset().is_none();
         (batch.last_offset() < context.start_offset && !has_own_offsets)
             || batch.base_offset().is_some_and(|base| base > context.last_offset)
-            || self.options.start_timestamp.is_some_and(|start| {
-                // -1 is a missing timestamp, which does not bound those of the records; magic 0 has none at all.
-                batch.magic() == 0 || (0..start).contains(&batch.max_timestamp())
-            })
+            // Records of magic 0 have no timestamps. Those of others decide themselves: some writers understated the greatest one.
+            || (batch.magic() == 0 && self.options.has_time_bound())
             || context.transactions.as_ref().is_some_and(|filter| {
                 filter.is_aborted(batch)
                     || filter.last_stable_offset().is_some_and(|stable| batch.last_offset() >= stable)
