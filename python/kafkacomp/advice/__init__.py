@@ -82,7 +82,7 @@ def advise(
         >>> import kafkacomp as kc
         >>> report = kc.advise(example, assume_rate=1_000_000)
         >>> [(topic.figures.name, topic.advice.verdict) for topic in report.topics]
-        [('orders', 'change')]
+        [('orders', 'too little data')]
         >>> report.to_dict()["topics"][0]["rate"]["bytesPerSecond"]
         1000000
     """

@@ -38,7 +38,7 @@ class TopicReport:
         >>> import kafkacomp as kc
         >>> topic = kc.advise(example).topics[0]
         >>> topic.figures.name, topic.advice.verdict
-        ('orders', 'change')
+        ('orders', 'too little data')
     """
 
     figures: TopicFigures
@@ -269,7 +269,7 @@ class Report:
             >>> import kafkacomp as kc
             >>> found = kc.advise(example).to_dict()
             >>> [(each["topic"], each["advice"]["verdict"]) for each in found["topics"]]
-            [('orders', 'change')]
+            [('orders', 'too little data')]
         """
         settings, prices = self.settings, self.prices
         return {

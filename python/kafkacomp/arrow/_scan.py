@@ -161,8 +161,7 @@ def scan(
 
     Example:
         >>> import kafkacomp as kc
-        >>> import pyarrow as pa
-        >>> pa.table(kc.scan(example, columns=["offset"], start_offset=3))["offset"].to_pylist()
+        >>> kc.scan(example, columns=["offset"], start_offset=3).read_all()["offset"].to_pylist()
         [3, 4]
 
     See Also:

@@ -41,7 +41,7 @@ pub fn columns() -> Vec<&'static str> {
 /// How long to wait for the next batch before signals are checked.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A stream of Arrow record batches that can be read once: the base of `kafkacomp.arrow.ScanReader`.
+/// The base of `kafkacomp.arrow.ScanReader`, without what needs pyarrow.
 #[pyclass(module = "kafkacomp", frozen, subclass)]
 pub struct ScanReader {
     schema: SchemaRef,
