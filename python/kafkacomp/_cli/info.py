@@ -59,9 +59,11 @@ def info(  # noqa: PLR0917 - click hands everything over by name
     Compression types, message formats, open transactions and corrupt data are shown, too.
 
     PATHS are log directories, partitions, segments or URLs of these. Only the headers of batches are read; batches
-    smaller than 2 KiB are read completely. Without --deep no checksum is verified, so that corrupt headers may be
-    counted. Records of compressed messages of magic 0 and 1 are estimated ("about") unless --deep counts them. Headers
-    do not have the uncompressed size: without --deep the ratio is "n/a".
+    smaller than 2 KiB are read completely. Without --deep no checksum is verified, so that corrupt batches may be
+    counted, and the number of records is an estimate ("about") for compressed messages of magic 0 and 1, if segments
+    overlap and if there are gaps, and a minimum ("at least") for compressed messages of Kafka 0.7. The first time is
+    that of the first record of a batch, so that records may be earlier: --deep shows the least and the greatest
+    timestamp of the records. Headers do not have the uncompressed size: without --deep the ratio is "n/a".
 
     The exit status is 1 if something is corrupt, missing or unreadable.
     """
@@ -113,7 +115,8 @@ def _lines(found: LogDirInfo) -> Sequence[str]:
     )
     lines = [counted]
     if found.first_timestamp is not None:
-        lines.append(f"time: {time_text(found.first_timestamp)} to {time_text(found.last_timestamp)}")
+        source = "" if found.is_verified else " (of batch headers: records may be earlier)"
+        lines.append(f"time: {time_text(found.first_timestamp)} to {time_text(found.last_timestamp)}{source}")
     if found.size and all(each.report is None for each in found.partitions):
         share = found.bytes_read / found.size
         lines.append(f"read for this: {found.bytes_read:,} bytes of the segments ({share:.2%})")
@@ -173,7 +176,8 @@ def _row(each: TopicInfo | PartitionInfo) -> list[str]:
 
 
 def _records(each: LogDirInfo | TopicInfo | PartitionInfo) -> str:
-    return f"{'' if each.is_exact else 'about '}{each.records:,}"
+    estimate = "" if each.is_exact else "at least " if each.is_minimum else "about "
+    return f"{estimate}{each.records:,}"
 
 
 def _name(each: TopicInfo | PartitionInfo) -> str:
@@ -204,7 +208,10 @@ def _as_dict(found: LogDirInfo) -> dict[str, Any]:
 
 
 def _sums(each: LogDirInfo | TopicInfo | PartitionInfo) -> dict[str, Any]:
-    names = ("records", "is_exact", "control_records", "first_timestamp", "last_timestamp", "gaps", "corrupt_bytes")
+    names = (
+        "records", "is_exact", "is_minimum", "is_verified", "control_records", "first_timestamp", "last_timestamp",
+        "gaps", "corrupt_bytes",
+    )  # fmt: skip
     return {
         "segments": each.segments_count,
         "bytes": each.size,
@@ -224,7 +231,6 @@ def _partition(each: PartitionInfo) -> dict[str, Any]:
         "moreMissing": each.more_missing,
         "openTransactions": [camel_case(txn._asdict()) for txn in each.open_transactions],
         "files": [_segment(segment) for segment in each.segments],
-        "isVerified": each.report is not None,
     }
 
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Files that a broker ends with a complete batch; a captured record set may be truncated.
 _WHOLE = (".log", ".checkpoint", ".kafka")
+#: The range of all offsets.
+_LEAST_OFFSET, _END_OFFSET = -(2**63), 2**63 - 1
 
 
 def verify_segment(
@@ -107,11 +109,12 @@ def check_segment(
     log_format: LogFormat = "auto",
     progress: Callable[[int], object] | None = None,
     known: KnownBatches | None = None,
+    counted: tuple[int, int] | None = None,
 ) -> SegmentReport:
     """Verify a segment of any file system, as :func:`verify_segment` does; ``owner`` is its topic and partition.
 
     ``known`` is shared by the checks of the segments of a folder. Without it, the search for copies is limited as in
-    :func:`verify_segment`.
+    :func:`verify_segment`. ``counted`` are the offsets of the records that ``counts`` and times of the report are of.
     """
     name = segment.name
     is_named = not name.startswith("<")
@@ -123,6 +126,7 @@ def check_segment(
         next_base_offset,
         may_be_truncated=not name.removesuffix(SWAP).endswith(_WHOLE),
         log_format=log_format_of(segment.source, name if is_named else None, log_format),
+        counted=counted,
     )
     if is_named:
         job = replace(
@@ -173,9 +177,19 @@ def check_partition(
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     progress: Callable[[int], object] | None = None,
 ) -> PartitionReport:
-    """Verify a partition of any file system; ``progress`` is called with the bytes since its last call."""
+    """Verify a partition of any file system; ``progress`` is called with the bytes since its last call.
+
+    In the reports of the segments, ``counts`` and times leave out the records of offsets that a segment before has.
+    """
     check = PartitionCheck(partition, log_format, max_output_size, progress)
-    return check.report({each.name: check.segment(each) for each in partition.segments})
+    reports: dict[str, SegmentReport] = {}
+    counted_to = _LEAST_OFFSET
+    for each in partition.segments:
+        reports[each.name] = report = check.segment(each, counted_to)
+        if each.base_offset is not None and report.last_offset is not None:
+            end = report.last_offset + 1
+            counted_to = max(counted_to, end if each.offsets is None else min(end, each.offsets[1]))
+    return check.report(reports)
 
 
 @dataclass(frozen=True)
@@ -197,8 +211,8 @@ class PartitionCheck:
         everything = (*self.partition.segments, *self.partition.context)
         return sorted(each.base_offset for each in everything if each.base_offset is not None)
 
-    def segment(self, segment: Segment) -> SegmentReport:
-        """Verify one of the segments."""
+    def segment(self, segment: Segment, counted_to: int = _LEAST_OFFSET) -> SegmentReport:
+        """Verify one of the segments; records of offsets below ``counted_to`` are not counted."""
         done = 0
 
         def step(now: int) -> None:
@@ -210,6 +224,7 @@ class PartitionCheck:
         base = segment.base_offset
         # If only a part of a segment is valid, it need not end where the next one begins.
         is_whole = base is not None and segment.offsets is None
+        first, end = segment.offsets or (_LEAST_OFFSET, _END_OFFSET)
         return check_segment(
             segment,
             self._owner,
@@ -218,6 +233,7 @@ class PartitionCheck:
             max_output_size=self.max_output_size,
             progress=step,
             known=self._known,
+            counted=None if base is None else (max(first, counted_to), end),
         )
 
     def report(self, found: Mapping[str, SegmentReport]) -> PartitionReport:

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from kafkacomp import _kafkacomp
-from kafkacomp._extras import pa
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._threads import map_on_threads
-from kafkacomp.arrow import MissingRange, scan
+from kafkacomp.arrow import MissingRange
 from kafkacomp.log._check import check_partition
 from kafkacomp.log._info import LogDirInfo, PartitionInfo, SegmentInfo, SegmentSummary, added
-from kafkacomp.log._verify import CodecCounts, FileOffsets
+from kafkacomp.log._verify import FileOffsets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from kafkacomp._log_format import LogFormat
-    from kafkacomp._storage.partition import Partition
-    from kafkacomp.arrow._reader import ScanReader
+    from kafkacomp._storage.partition import Partition, Segment
     from kafkacomp.log._info import BatchCounts
-    from kafkacomp.log._verify import PartitionReport
+    from kafkacomp.log._verify import PartitionReport, SegmentReport
 
 #: The name of the message format of Kafka 0.7; others are the magic.
 _MESSAGE_SET = "0.7"
@@ -52,29 +50,46 @@ def describe_partition(
         else SegmentInfo(each.name, each.base_offset, each.size, None, str(summary))
         for each, summary in zip(partition.segments, found, strict=True)
     )
+    missing, more, are_apart = _missing(partition, segments)
+    described = _described(partition, segments, are_apart=are_apart)
+    # A batch after a gap may have a wrong offset, for which a reader leaves it out.
+    has_gaps = any(each.reason == "gap" for each in missing)
+    described = replace(
+        described,
+        is_exact=described.is_exact and not has_gaps,
+        is_minimum=described.is_minimum and not has_gaps,
+        missing=missing,
+        more_missing=more,
+        open_transactions=tuple(transactions),
+    )
+    if not deep or described.errors:
+        return described
+    report = check_partition(partition, log_format=log_format, max_output_size=max_output_size, progress=progress)
+    return _verified(described, partition, report)
+
+
+def _described(partition: Partition, segments: tuple[SegmentInfo, ...], *, are_apart: bool) -> PartitionInfo:
+    """Sum the summaries of the segments. ``are_apart`` says whether no offset is in two of them."""
     summaries = [each.summary for each in segments if each.summary is not None]
     counts = added(counts for each in summaries for counts in each.counts)
-    missing, more = _missing(partition, segments)
-    described = PartitionInfo(
+    is_complete = are_apart and len(summaries) == len(segments)
+    return PartitionInfo(
         partition.topic or "",
         partition.partition or 0,
         segments,
         tuple(counts),
         sum(each.records for each in counts),
-        all(each.is_exact for each in summaries) and len(summaries) == len(segments),
+        is_complete and all(each.is_exact for each in summaries),
+        is_complete and all(each.is_minimum for each in summaries),
         next((each.first_offset for each in summaries if each.first_offset is not None), None),
         max((each.last_offset for each in summaries if each.last_offset is not None), default=None),
-        missing,
-        more,
-        sum(each.corrupt_bytes for each in summaries),
-        tuple(transactions),
-        partition.high_watermark,
-        partition.log_start_offset,
+        missing=(),
+        more_missing=0,
+        corrupt_bytes=sum(each.corrupt_bytes for each in summaries),
+        open_transactions=(),
+        high_watermark=partition.high_watermark,
+        log_start_offset=partition.log_start_offset,
     )
-    if not deep or len(summaries) < len(segments):
-        return described
-    report = check_partition(partition, log_format=log_format, max_output_size=max_output_size, progress=progress)
-    return _verified(described, partition, report, log_format, max_output_size)
 
 
 def _served(partition: Partition) -> Partition:
@@ -91,77 +106,75 @@ def _served(partition: Partition) -> Partition:
     return replace(partition, segments=segments)
 
 
-def _verified(
-    described: PartitionInfo, partition: Partition, report: PartitionReport, log_format: LogFormat, max_output_size: int
-) -> PartitionInfo:
-    """Replace the counts by those of the intact batches."""
-    verified: dict[str, CodecCounts] = {}
-    for segment in report.segments.values():
-        for codec, found in segment.by_compression_type.items():
-            known = verified.get(codec, CodecCounts(0, 0, 0, 0))
-            verified[codec] = CodecCounts(*(one + other for one, other in zip(known, found, strict=True)))
-    reader = scan(
-        partition,
-        columns=["magic", "compressionType"],
-        on_error="skip",
-        log_format=log_format,
-        max_output_size=max_output_size,
+def _verified(described: PartitionInfo, partition: Partition, report: PartitionReport) -> PartitionInfo:
+    """Replace what the headers declare by what was found in the intact batches."""
+    segments = tuple(
+        replace(segment, summary=_verified_summary(segment.summary, report.segments[found.name], found))
+        for found, segment in zip(partition.segments, described.segments, strict=True)
+        if segment.summary is not None
     )
-    records = _records_by_format(reader, described.counts)
+    found = _described(partition, segments, are_apart=_are_counted_once(partition, report))
     return replace(
-        described,
-        counts=tuple(_intact(each, described.counts, verified, records) for each in described.counts),
-        records=reader.report.records,
-        is_exact=True,
+        found,
         missing=report.missing,
         more_missing=report.more_missing,
-        corrupt_bytes=sum(each.unreadable_bytes for each in report.segments.values()),
+        open_transactions=described.open_transactions,
         report=report,
     )
 
 
-def _records_by_format(reader: ScanReader, counts: Sequence[BatchCounts]) -> Counter[tuple[str, str]]:
-    """Count records by message format and compression type."""
-    is_old = any(each.message_format == _MESSAGE_SET for each in counts)
-    found: Counter[tuple[str, str]] = Counter()
-    for batch in reader:
-        groups = pa.Table.from_batches([batch]).group_by(["magic", "compressionType"], use_threads=False)
-        for row in groups.aggregate([([], "count_all")]).to_pylist():
-            message_format = _MESSAGE_SET if is_old else str(row["magic"])
-            found[message_format, row["compressionType"]] += row["count_all"]
-    return found
-
-
-def _intact(
-    counts: BatchCounts,
-    all_counts: Sequence[BatchCounts],
-    verified: dict[str, CodecCounts],
-    records: Counter[tuple[str, str]],
-) -> BatchCounts:
-    """Replace counts by those of the intact batches.
-
-    Several message formats of a compression type share their bytes, and if not all of their batches are intact their
-    batches, as the headers do: a check counts by compression type.
-    """
-    codec = counts.compression_type
-    same = [each for each in all_counts if each.compression_type == codec]
-    total = verified.get(codec, CodecCounts(0, 0, 0, 0))
-    stored = sum(each.stored_bytes for each in same)
-    share = counts.stored_bytes / stored if stored else 0
-    are_all = sum(each.batches for each in same) == total.batches
-    return counts._replace(
-        batches=counts.batches if are_all else round(total.batches * share),
-        records=records[counts.message_format, codec],
-        stored_bytes=round(total.stored_bytes * share),
-        records_bytes=round(total.records_bytes * share),
+def _verified_summary(headers: SegmentSummary, report: SegmentReport, segment: Segment) -> SegmentSummary:
+    first, last = report.first_offset, report.last_offset
+    if segment.offsets is not None and first is not None and last is not None:
+        first, last = max(first, segment.offsets[0]), min(last, segment.offsets[1] - 1)
+    if _is_message_set(headers.counts):
+        # The report has the positions of the first and last byte.
+        first, last = headers.first_offset, headers.last_offset
+    return replace(
+        headers,
+        counts=report.counts,
+        control_records=report.control_records,
+        is_exact=report.is_exact,
+        is_minimum=report.is_exact,
+        first_offset=first,
+        last_offset=last,
+        first_timestamp=report.first_timestamp,
+        last_timestamp=report.last_timestamp,
+        repeated_batches=report.repeated_batches,
+        corrupt_bytes=report.unreadable_bytes,
+        zero_tail_bytes=report.zero_tail_bytes,
     )
 
 
-def _missing(partition: Partition, segments: tuple[SegmentInfo, ...]) -> tuple[tuple[MissingRange, ...], int]:
-    """The offsets that no segment has, including those that compaction explains; none in Kafka 0.7."""
+def _are_counted_once(partition: Partition, report: PartitionReport) -> bool:
+    """Whether each reader takes the records of an offset from the segment in which they were counted.
+
+    That is so if no segments overlap. If some do, they must be intact and have the same records.
+    """
+    end, overlap = None, False
+    for each in partition.segments:
+        found = report.segments[each.name]
+        first, last = found.first_offset, found.last_offset
+        if each.named_offset is not None:
+            return False
+        if each.base_offset is None or first is None or last is None:
+            continue
+        if each.offsets is not None:
+            first, last = max(first, each.offsets[0]), min(last, each.offsets[1] - 1)
+        overlap |= end is not None and min(first, each.base_offset) <= end
+        end = last if end is None else max(end, last)
+    return not overlap or (report.is_intact and not any(each.missing for each in report.segments.values()))
+
+
+def _missing(partition: Partition, segments: tuple[SegmentInfo, ...]) -> tuple[tuple[MissingRange, ...], int, bool]:
+    """The offsets that no segment has, including those that compaction explains, and whether no offset is in two.
+
+    In Kafka 0.7, where offsets are positions of bytes, missing ones are unknown.
+    """
     files = list(_files(partition, segments))
     if not files:
-        return (), 0
+        named = [each for each in segments if each.base_offset is not None and each.summary is not None]
+        return (), 0, all(_end(before) <= (after.base_offset or 0) for before, after in pairwise(named))
     together = _kafkacomp.partition_offsets([offsets for _, offsets in files], partition.cleaned_to)
     owner = (partition.topic, partition.partition)
     missing = (
@@ -169,7 +182,16 @@ def _missing(partition: Partition, segments: tuple[SegmentInfo, ...]) -> tuple[t
         for each in together.missing
     )
     more = sum(each.summary.more_missing for each in segments if each.summary is not None)
-    return tuple(missing), together.more_missing + more
+    return tuple(missing), together.more_missing + more, not together.overlaps
+
+
+def _end(file: SegmentInfo) -> int:
+    """The position after the last byte of a file of Kafka 0.7."""
+    return (file.base_offset or 0) + (file.size if file.summary is None else file.summary.length)
+
+
+def _is_message_set(counts: Iterable[BatchCounts]) -> bool:
+    return any(each.message_format == _MESSAGE_SET for each in counts)
 
 
 def _files(partition: Partition, segments: tuple[SegmentInfo, ...]) -> Iterator[tuple[str, FileOffsets]]:
@@ -177,7 +199,7 @@ def _files(partition: Partition, segments: tuple[SegmentInfo, ...]) -> Iterator[
         summary = each.summary
         if found.base_offset is None or summary is None:
             continue
-        if any(counts.message_format == _MESSAGE_SET for counts in summary.counts):
+        if _is_message_set(summary.counts):
             continue
         base = found.base_offset if found.offsets is None else max(found.base_offset, found.offsets[0])
         yield (

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 class BatchCounts(NamedTuple):
     """Counts of the batches of one message format and compression type.
 
+    A batch is left out if earlier batches or segments have all of its offsets. The records of the others are counted
+    once for each offset.
+
     Attributes:
         message_format: The magic ``0``, ``1`` or ``2``; ``0.7`` for message sets.
         compression_type: ``none``, ``gzip``, ``snappy``, ``lz4``, ``zstd``; ``unknown(N)`` for an id that Kafka does
@@ -64,18 +67,19 @@ class OpenTransaction(NamedTuple):
 
 @dataclass(frozen=True)
 class SegmentSummary:
-    """A summary of the batch headers in a segment.
+    """A summary of the batch headers in a segment, or with ``deep`` of its intact batches.
 
     Attributes:
         length: The segment's length in bytes.
         bytes_read: The number of bytes of the segment that were read.
         counts: Batches and records by message format and compression type.
         control_records: The number of control records: markers of transactions, and control records of KRaft.
-        is_exact: Whether the records were counted; otherwise their number is estimated from the offsets.
+        is_exact: Whether the records were counted; see :attr:`PartitionInfo.is_exact`.
+        is_minimum: Whether the segment has at least these records; see :attr:`PartitionInfo.is_minimum`.
         first_offset: The first offset of a batch; ``None`` without batches.
         last_offset: The last offset of a batch; ``None`` without batches.
-        first_timestamp: The least timestamp in the headers, in milliseconds; ``None`` without timestamps.
-        last_timestamp: The greatest timestamp in the headers, in milliseconds; ``None`` without timestamps.
+        first_timestamp: The first time, as in :attr:`PartitionInfo.first_timestamp`.
+        last_timestamp: The last time, as in :attr:`PartitionInfo.last_timestamp`.
         missing: Offsets that no batch has, before the first batch and between batches; at most 10,000 ranges.
         more_missing: The number of further ranges.
         is_compacted: Whether compaction has removed records from batches.
@@ -91,6 +95,7 @@ class SegmentSummary:
     counts: list[BatchCounts]
     control_records: int
     is_exact: bool
+    is_minimum: bool
     first_offset: int | None
     last_offset: int | None
     first_timestamp: int | None
@@ -162,15 +167,28 @@ class _Segments:
 
     @property
     def first_timestamp(self) -> int | None:
-        """The least timestamp in the headers, in milliseconds; ``None`` without timestamps."""
+        """The first time in milliseconds; ``None`` without timestamps.
+
+        With ``deep`` the least timestamp of the records. Otherwise the least timestamp in the headers, which have that
+        of the first record in a batch: others in the batch may be earlier. Control records and records without a
+        timestamp (-1) do not count.
+        """
         found = (each.first_timestamp for each in self._summaries)
         return min((time for time in found if time is not None), default=None)
 
     @property
     def last_timestamp(self) -> int | None:
-        """The greatest timestamp in the headers, in milliseconds; ``None`` without timestamps."""
+        """The last time in milliseconds; ``None`` without timestamps.
+
+        The greatest timestamp of the records with ``deep``, and of the headers otherwise. Control records do not count.
+        """
         found = (each.last_timestamp for each in self._summaries)
         return max((time for time in found if time is not None), default=None)
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether every batch was verified, so that counts and times are those of the records, not of headers."""
+        return all(part.report is not None for part in self._parts)
 
     @property
     def gaps(self) -> int:
@@ -221,8 +239,13 @@ class _Sums(_Segments):
 
     @property
     def is_exact(self) -> bool:
-        """Whether :attr:`records` was counted; otherwise it is an estimate."""
+        """Whether the records of all partitions were counted; see :attr:`PartitionInfo.is_exact`."""
         return all(each.is_exact for each in self._parts)
+
+    @property
+    def is_minimum(self) -> bool:
+        """Whether there are at least these records; see :attr:`PartitionInfo.is_minimum`."""
+        return all(each.is_minimum for each in self._parts)
 
     @property
     def corrupt_bytes(self) -> int:
@@ -241,7 +264,14 @@ class PartitionInfo(_Segments):
         counts: Batches and records by message format and compression type: as the headers declare them, or with
             ``deep`` those of the intact batches.
         records: The number of records, without control records.
-        is_exact: Whether ``records`` was counted; otherwise it is an estimate.
+        is_exact: Whether ``records`` is a count, not an estimate. With ``deep``: a scan with ``on_error="skip"``
+            returns that many rows; the count is an estimate if batches are out of place, or if corrupt or different
+            segments overlap. Without ``deep``: the headers declare the number of records of every batch, and no offset
+            is in two batches; then it is the number of records unless the content of a batch is corrupt, which headers
+            do not show. It is an estimate if there are compressed messages of magic 0 or 1 or of Kafka 0.7, if segments
+            overlap, if headers contradict one another, or if offsets are missing that compaction does not explain.
+        is_minimum: Whether the partition has at least ``records``: they were counted, or the only estimate is that a
+            compressed message of Kafka 0.7 counts as one record, the least that it can contain.
         first_offset: The first offset of a batch; ``None`` without batches.
         last_offset: The last offset of a batch; ``None`` without batches.
         missing: Offsets that no segment has, in order; at most 10,000 ranges.
@@ -259,6 +289,7 @@ class PartitionInfo(_Segments):
     counts: tuple[BatchCounts, ...]
     records: int
     is_exact: bool
+    is_minimum: bool
     first_offset: int | None
     last_offset: int | None
     missing: tuple[MissingRange, ...]

@@ -263,7 +263,10 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
         """Summarize the content of the log directory from the headers of its batches.
 
         If the batches are of magic 2 and have 16 KiB, less than 1% of a segment is read. The number of records in
-        compressed messages of magic 0 and 1 is estimated from their offsets.
+        compressed messages of magic 0 and 1 is estimated from their offsets, and a compressed message of Kafka 0.7
+        counts as one. The first time is that of the first record of a batch: others in the batch may be earlier.
+        ``deep`` counts the records and determines their times; see ``is_exact`` in
+        :class:`kafkacomp.log.PartitionInfo`.
 
         >>> import kafkacomp as kc
         >>> found = kc.LogDir(example).info()
@@ -276,6 +279,7 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
             topics: Names or globs such as ``orders-*``. Default: all topics.
             partitions: Numbers of partitions. Default: all of them.
             deep: Whether every batch is verified and the readable records are counted, instead of reading headers only.
+                Times are then those of the records.
             threads: The most partitions that are summarized at the same time; default: one per core that the process
                 may use.
             max_output_size: With ``deep``: the most bytes that the records of one batch may decompress to.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kafkacomp._entries import LeaderEpochEntry
     from kafkacomp._kafkacomp import Overlap
     from kafkacomp._log_format import LogFormat
+    from kafkacomp.log._info import BatchCounts
 
 
 class CodecCounts(NamedTuple):
@@ -91,6 +92,8 @@ class SegmentToVerify:
     time_index: bytes | None = None
     #: The content of ``.txnindex``.
     transaction_index: bytes | None = None
+    #: The offsets of the records to count, the first one and the one after the last; ``None`` for all.
+    counted: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,12 @@ class SegmentReport:
     """The result of :func:`kafkacomp.log.verify_segment`.
 
     Attributes:
-        by_compression_type: Counts by the name of the compression type.
+        by_compression_type: Counts by the name of the compression type; control records are records, too.
+        counts: Counts of the intact batches by message format and compression type, without control records. With
+            ``LogDir.info(deep=True)``, offsets that an earlier segment has are not counted again.
+        control_records: The number of control records: markers of transactions, and control records of KRaft.
+        is_exact: Whether every intact batch is in its place, so that every reader delivers the records that were
+            counted.
         length: The segment's length in bytes.
         corrupt_batches: The number of corrupt batches; a range without a recognizable batch counts as one.
         repeated_batches: The number of repeated batches.
@@ -107,10 +115,9 @@ class SegmentReport:
         zero_tail_bytes: The number of zero bytes after the last batch, as in a preallocated file.
         first_offset: The first offset of an intact batch; ``None`` without intact batches.
         last_offset: The last offset of an intact batch; ``None`` without intact batches.
-        first_timestamp: The least timestamp in the headers of intact batches, in milliseconds; ``None`` without
-            timestamps.
-        last_timestamp: The greatest timestamp in the headers of intact batches, in milliseconds; ``None`` without
-            timestamps.
+        first_timestamp: The least timestamp of the records, in milliseconds; ``None`` without timestamps. Control
+            records and records without a timestamp (-1) do not count.
+        last_timestamp: The greatest of these timestamps.
         missing: Offsets that the segment should have and does not, in order; adjacent ranges are merged. At most
             10,000 ranges.
         more_missing: The number of further ranges.
@@ -130,6 +137,9 @@ class SegmentReport:
     """
 
     by_compression_type: dict[str, CodecCounts]
+    counts: list[BatchCounts]
+    control_records: int
+    is_exact: bool
     length: int
     corrupt_batches: int
     repeated_batches: int

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use kafkacomp_core::log::index::MAX_RELATIVE_OFFSET;
 use kafkacomp_core::log::{LogFormat, OpenTransaction, OpenTransactions, ReadAt, SegmentSummary, Summarizer};
 
 use crate::log_format::log_format_of;
@@ -30,24 +31,39 @@ pub fn summarize_partition<B>(
     each: Each<'_, B>,
 ) -> ControlFlow<B, Vec<(i64, OpenTransaction)>> {
     let mut transactions = OpenTransactions::new();
+    let mut counted_to = None;
     for segment in segments {
-        each(segment, summarize(segment, options, &mut transactions))?;
+        let summarized = summarize(segment, options, counted_to, &mut transactions);
+        if let Ok(Summarized { summary, .. }) = &summarized {
+            counted_to = counted_to.max(believed_end(segment, summary));
+        }
+        each(segment, summarized)?;
     }
     let mut open: Vec<_> = transactions.into_iter().collect();
     open.sort_unstable_by_key(|(producer_id, transaction)| (transaction.first_offset, *producer_id));
     ControlFlow::Continue(open)
 }
 
+/// The offset after the last one of a segment of batches, unless its headers contradict one another.
+fn believed_end(segment: &Segment, summary: &SegmentSummary) -> Option<i64> {
+    let base = segment.base_offset?;
+    let is_believed = |last: i64| summary.repeated_batches == 0 && last.saturating_sub(base) <= MAX_RELATIVE_OFFSET;
+    let is_of_batches = summary.counts.keys().all(|format| format.magic.is_some());
+    let last = summary.last_offset.filter(|&last| is_of_batches && is_believed(last))?;
+    Some(last.saturating_add(1))
+}
+
 fn summarize(
     segment: &Segment,
     options: &ScanOptions,
+    counted_to: Option<i64>,
     transactions: &mut OpenTransactions,
 ) -> Result<Summarized, ScanError> {
     let io = |error| ScanError::io(&segment.name, error);
     let source = Counted { source: segment.files.open().map_err(io)?, bytes: AtomicU64::new(0) };
     let length = source.length().map_err(io)?;
     let log_format = log_format_of(segment, &source, length, options)?;
-    let summarizer = Summarizer::new(segment.base_offset, segment.offsets, transactions);
+    let summarizer = Summarizer::new(segment.base_offset, segment.offsets, counted_to, transactions);
     let summary = match log_format {
         LogFormat::MessageSet => summarizer.messages(&source),
         LogFormat::Records => summarizer.batches(&source),

@@ -70,6 +70,7 @@ fn read(reader: &mut RecordReader, data: &[u8]) -> Found {
         next_base_offset: None,
         leader_epochs: &[],
         max_output_size: CAP,
+        counted: None,
         may_be_truncated: false,
         others: None,
         known: None,

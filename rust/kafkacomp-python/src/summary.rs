@@ -1,5 +1,6 @@
 //! What the segments of a partition contain, by the headers of their batches: `kafkacomp.log._info`.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -87,18 +88,18 @@ fn summary_to_py<'py>(
     let missing: Vec<_> = missing
         .map(|range| missing_range(py, (topic.as_deref(), *partition), name, *range))
         .collect::<PyResult<_>>()?;
-    let counts: Vec<_> =
-        summary.counts.iter().map(|(format, counts)| counts_to_py(py, *format, *counts)).collect::<PyResult<_>>()?;
+    let counts = counts_to_py(py, &summary.counts)?;
     let fields = PyDict::new(py);
     fields.set_item("length", summary.length)?;
     fields.set_item("bytes_read", bytes_read)?;
     fields.set_item("counts", counts)?;
     fields.set_item("control_records", summary.control_records)?;
     fields.set_item("is_exact", summary.is_exact)?;
+    fields.set_item("is_minimum", summary.is_minimum)?;
     fields.set_item("first_offset", summary.first_offset)?;
     fields.set_item("last_offset", summary.last_offset)?;
-    fields.set_item("first_timestamp", summary.first_timestamp)?;
-    fields.set_item("last_timestamp", summary.last_timestamp)?;
+    fields.set_item("first_timestamp", summary.times.first())?;
+    fields.set_item("last_timestamp", summary.times.last())?;
     fields.set_item("missing", missing)?;
     fields.set_item("more_missing", summary.missing.more())?;
     fields.set_item("is_compacted", summary.is_compacted)?;
@@ -110,7 +111,15 @@ fn summary_to_py<'py>(
     SUMMARY.make_with(&fields)
 }
 
-fn counts_to_py(py: Python<'_>, format: BatchFormat, counts: BatchCounts) -> PyResult<Bound<'_, PyAny>> {
-    let BatchCounts { batches, records, stored_bytes } = counts;
-    COUNTS.make(py, (format.message_format(), format.compression_name(), batches, records, stored_bytes))
+/// `BatchCounts` objects of Python.
+pub fn counts_to_py<'py>(
+    py: Python<'py>,
+    counts: &BTreeMap<BatchFormat, BatchCounts>,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let made = counts.iter().map(|(format, counts)| {
+        let BatchCounts { batches, records, stored_bytes, records_bytes } = *counts;
+        let names = (format.message_format(), format.compression_name());
+        COUNTS.make(py, (names.0, names.1, batches, records, stored_bytes, records_bytes))
+    });
+    made.collect()
 }

@@ -20,6 +20,7 @@ use crate::interrupt::interruptible_source;
 use crate::job::missing_range;
 use crate::progress::Progress;
 use crate::segment::{Name, segment_files};
+use crate::summary::counts_to_py;
 use crate::value::PackageClass;
 
 static SEGMENT_REPORT: PackageClass = PackageClass::new("kafkacomp.log._verify", "SegmentReport");
@@ -68,6 +69,7 @@ pub struct SegmentFields<'py> {
     offset_index: Option<PyBackedBytes>,
     time_index: Option<PyBackedBytes>,
     transaction_index: Option<PyBackedBytes>,
+    counted: Option<(i64, i64)>,
     may_be_truncated: bool,
     log_format: Format,
 }
@@ -134,6 +136,7 @@ pub fn verify_segment<'py>(
         next_base_offset: segment.next_base_offset,
         leader_epochs: &leader_epochs,
         max_output_size,
+        counted: segment.counted,
         may_be_truncated: segment.may_be_truncated,
         others: others.as_deref(),
         known,
@@ -221,6 +224,9 @@ fn segment_report<'py>(
     let findings = PyTuple::new(py, findings.collect::<PyResult<Vec<_>>>()?)?;
     let fields = PyDict::new(py);
     fields.set_item("by_compression_type", codecs)?;
+    fields.set_item("counts", counts_to_py(py, &report.counts)?)?;
+    fields.set_item("control_records", report.control_records)?;
+    fields.set_item("is_exact", report.is_exact)?;
     fields.set_item("length", report.length)?;
     fields.set_item("corrupt_batches", report.corrupt_batches)?;
     fields.set_item("repeated_batches", report.repeated_batches)?;
@@ -228,8 +234,8 @@ fn segment_report<'py>(
     fields.set_item("zero_tail_bytes", report.zero_tail_bytes)?;
     fields.set_item("first_offset", report.sequence.first_offset)?;
     fields.set_item("last_offset", report.sequence.last_offset)?;
-    fields.set_item("first_timestamp", report.first_timestamp)?;
-    fields.set_item("last_timestamp", report.last_timestamp)?;
+    fields.set_item("first_timestamp", report.times.first())?;
+    fields.set_item("last_timestamp", report.times.last())?;
     fields.set_item("missing", missing)?;
     fields.set_item("more_missing", report.sequence.missing.more())?;
     fields.set_item("is_compacted", report.sequence.is_compacted)?;

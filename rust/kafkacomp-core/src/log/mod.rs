@@ -46,6 +46,7 @@ pub use read::resync::Resync;
 pub use read::segment_files::{OpenSegment, SideFile};
 pub use read::source::{InMemory, ReadAt, is_unreadable, open_file};
 pub use read::summary::{BatchCounts, BatchFormat, OpenTransaction, OpenTransactions, SegmentSummary, Summarizer};
+pub use read::time_range::TimeRange;
 pub use read::transactions::{AbortedRange, TransactionCollector, TransactionEvent, TransactionFilter};
 pub use read::walk::{CorruptRange, SegmentPart, walk_chunks, walk_segment};
 pub use read::{BatchLayout, EntryLayout};

@@ -9,6 +9,7 @@ use crate::CompressionType;
 use crate::compress::lz4::{HeaderChecksumFound, frame_info};
 use crate::error_kind::Category;
 use crate::log::read::placement::Span;
+use crate::log::read::time_range::TimeRange;
 use crate::memory;
 use crate::record::reader::stored_records;
 use crate::record::{ControlRecord, Error, MutableRecordBatch, RecordBatch, RecordReader, Result};
@@ -38,6 +39,14 @@ pub struct Counted {
     pub records: u64,
     /// The number of messages in the wrapper with a wrong checksum, which Kafka's readers ignore.
     pub wrong_inner_checksums: u64,
+    /// The timestamps of the records.
+    pub times: TimeRange,
+}
+
+impl Counted {
+    fn nothing(batch: &RecordBatch<'_>) -> Self {
+        Self { span: Span::of(batch), records: 0, wrong_inner_checksums: 0, times: TimeRange::default() }
+    }
 }
 
 /// Checks one batch after another.
@@ -62,7 +71,7 @@ impl BatchChecker {
     /// # Errors
     /// Corruption, an exceeded limit, lack of memory, or unsupported data: see [`Error::category`].
     pub fn count(&mut self, batch: &RecordBatch<'_>) -> Result<Counted> {
-        let mut counted = Counted { span: Span::of(batch), records: 0, wrong_inner_checksums: 0 };
+        let mut counted = Counted::nothing(batch);
         let is_wrapper = batch.base_offset().is_none();
         let is_control = batch.is_control_batch();
         for record in self.reader.records(batch)? {
@@ -77,8 +86,25 @@ impl BatchChecker {
             let is_valid = record.message.is_none_or(|message| message.is_valid());
             counted.wrong_inner_checksums = counted.wrong_inner_checksums.saturating_add(u64::from(!is_valid));
             counted.records = counted.records.saturating_add(1);
+            counted.times.add(record.timestamp);
         }
         Ok(counted)
+    }
+
+    /// The number and the timestamps of the records of `batch` with the offsets from `first` to before `end`.
+    ///
+    /// # Errors
+    /// As for [`count`](Self::count).
+    pub fn count_within(&mut self, batch: &RecordBatch<'_>, (first, end): (i64, i64)) -> Result<(u64, TimeRange)> {
+        let (mut records, mut times) = (0_u64, TimeRange::default());
+        for record in self.reader.records(batch)? {
+            let record = record?;
+            if (first..end).contains(&record.offset) {
+                records = records.saturating_add(1);
+                times.add(record.timestamp);
+            }
+        }
+        Ok((records, times))
     }
 
     /// Checks the records of `batch`, whose checksum is right, and corrects what can be corrected.
@@ -94,8 +120,7 @@ impl BatchChecker {
         if let Some((data, rule, counted)) = self.fix(batch, &error)? {
             return Ok((Verdict::HeaderChecksumFixed { data, rule }, counted));
         }
-        let counted = Counted { span: Span::of(batch), records: 0, wrong_inner_checksums: 0 };
-        Ok((Verdict::Corrupt(error), counted))
+        Ok((Verdict::Corrupt(error), Counted::nothing(batch)))
     }
 
     /// Corrects the LZ4 header checksum of a copy of `batch`, if nothing else is wrong with it.

@@ -12,7 +12,7 @@ use indexes::IndexChecks;
 use report::offsets;
 pub use report::{CodecCounts, Finding, FindingFile, SegmentReport, SideFiles};
 
-use super::check_batch::{BatchChecker, Counted};
+use super::check_batch::BatchChecker;
 use crate::buffer::OutputBuffer;
 use crate::error_kind::Category;
 use crate::log::continuity::sequence::{
@@ -22,10 +22,11 @@ use crate::log::error::{ContentError, Error};
 use crate::log::index::checkpoint::LeaderEpochEntry;
 use crate::log::index::offset::{OffsetIndex, OffsetPosition};
 use crate::log::index::time::{TimeIndex, TimestampOffset};
-use crate::log::read::batch_headers::BatchHeader;
 use crate::log::read::placement::Span;
 use crate::log::read::segment_files::OtherSegments;
 use crate::log::read::source::ReadAt;
+use crate::log::read::summary::BatchFormat;
+use crate::log::read::time_range::TimeRange;
 use crate::log::read::walk::CorruptRange;
 use crate::memory;
 use crate::record::{self, RecordBatch, non_conformity};
@@ -41,6 +42,9 @@ pub struct VerifyOptions<'a> {
     pub leader_epochs: &'a [LeaderEpochEntry],
     /// The most bytes that one batch's records may decompress to.
     pub max_output_size: usize,
+    /// The offsets of the records to count, the first one and the one after the last; `None` for all. Further ones do not
+    /// belong to the log, or are in the segments before.
+    pub counted: Option<(i64, i64)>,
     /// Whether a truncated batch at the end is allowed, as in a fetch response.
     pub may_be_truncated: bool,
     /// The other segments of the partition, of which batches may be copies; not used for a record set.
@@ -60,7 +64,7 @@ pub fn verify_segment<B>(
     progress: &mut dyn FnMut(u64) -> ControlFlow<B>,
 ) -> Result<ControlFlow<B, SegmentReport>, Error> {
     let end = source.length()?;
-    let mut report = SegmentReport { length: end, ..SegmentReport::default() };
+    let mut report = SegmentReport::new(end);
     let base_offset = options.base_offset.unwrap_or_default();
     let indexes = IndexChecks::new(side_files, base_offset, &mut report)?;
     let offset_index: Vec<OffsetPosition> = side_files
@@ -123,8 +127,17 @@ struct Check<'a, 'p, B> {
     progress: &'p mut dyn FnMut(u64) -> ControlFlow<B>,
 }
 
-/// The number and size of the records of a batch, or its error, kept until its placement is judged.
-type Detail = Result<(u64, usize), record::Error>;
+/// What was read of a batch, or its error, kept until its placement is judged.
+type Detail = Result<Records, record::Error>;
+
+/// The records of a batch.
+struct Records {
+    records: u64,
+    /// Their size; 0 if they are not compressed.
+    decompressed: usize,
+    /// The number of those that count, and their timestamps; `None` if the batch has no offset that counts.
+    counted: Option<(u64, TimeRange)>,
+}
 
 impl<B> Visitor for Check<'_, '_, B> {
     type Break = B;
@@ -132,9 +145,16 @@ impl<B> Visitor for Check<'_, '_, B> {
 
     fn read(&mut self, batch: &RecordBatch<'_>) -> Result<Content<Detail>, Error> {
         match self.checker.count(batch) {
-            Ok(Counted { span, records, wrong_inner_checksums: wrong }) => {
+            Ok(found) => {
+                let (span, records, wrong) = (found.span, found.records, found.wrong_inner_checksums);
                 let decompressed = self.checker.payload().len();
                 let at = batch.position();
+                let (first, end) = self.options.counted.unwrap_or((i64::MIN, i64::MAX));
+                let counted = match span.first.unwrap_or(span.last) {
+                    begin if begin >= first && span.last < end => Some((records, found.times)),
+                    begin if begin >= end || span.last < first => None,
+                    _ => Some(self.checker.count_within(batch, (first, end))?),
+                };
                 if wrong > 0 {
                     let warning = format!("wrong checksums of {wrong} messages inside the wrapper at byte {at}");
                     self.report.add(FindingFile::Log, at, false, warning);
@@ -142,7 +162,8 @@ impl<B> Visitor for Check<'_, '_, B> {
                 if let Some(found) = non_conformity(batch, &mut self.scratch) {
                     self.report.add(FindingFile::Log, at, false, format!("the batch at byte {at} is {found}"));
                 }
-                Ok(Content { span, is_corrupt: false, records: Some(records), detail: Ok((records, decompressed)) })
+                let detail = Ok(Records { records, decompressed, counted });
+                Ok(Content { span, is_corrupt: false, records: Some(records), detail })
             }
             Err(error) if error.category() == Category::Resource => Err(error.into()),
             Err(error) => {
@@ -156,13 +177,15 @@ impl<B> Visitor for Check<'_, '_, B> {
         let at = batch.position();
         let is_used = !matches!(judgement.place, Place::Repeated | Place::Misplaced { .. });
         self.placement(batch, judgement);
+        self.report.is_exact &= judgement.place == Place::InOrder && judgement.epoch.is_none();
         match content.detail {
             Err(error) => {
+                self.report.is_exact &= content.is_corrupt;
                 self.report.corrupt_batches += u64::from(content.is_corrupt);
                 let missing = judgement.missing.filter(|_| content.is_corrupt);
                 self.report.add_error(at, error.to_string(), missing);
             }
-            Ok((records, decompressed)) if is_used => self.count(batch, records, decompressed),
+            Ok(records) if is_used => self.count(batch, &records),
             Ok(_) => {}
         }
         if !is_used || content.is_corrupt || matches!(judgement.place, Place::Reordered { .. }) {
@@ -226,19 +249,24 @@ impl<B> Visitor for Check<'_, '_, B> {
 }
 
 impl<B> Check<'_, '_, B> {
-    fn count(&mut self, batch: &RecordBatch<'_>, records: u64, decompressed: usize) {
-        let BatchHeader { first_timestamp, max_timestamp, .. } = BatchHeader::of(batch);
-        let times = [self.report.first_timestamp, Some(first_timestamp).filter(|&time| time >= 0)];
-        self.report.first_timestamp = times.into_iter().flatten().min();
-        self.report.last_timestamp = self.report.last_timestamp.max(Some(max_timestamp).filter(|&time| time >= 0));
-        if let Ok(compression_type) = batch.compression_type()
-            && let Some(counts) = self.report.by_compression_type.get_mut(usize::from(compression_type.id()))
-        {
-            counts.batches += 1;
-            counts.records += records;
-            counts.stored_bytes += batch.size_in_bytes() as u64;
-            counts.records_bytes += if decompressed == 0 { batch.size_in_bytes() } else { decompressed } as u64;
+    fn count(&mut self, batch: &RecordBatch<'_>, found: &Records) {
+        let format = BatchFormat { magic: Some(batch.magic()), compression_id: batch.attributes().compression_id() };
+        let stored = batch.size_in_bytes();
+        let plain = if found.decompressed == 0 { stored } else { found.decompressed };
+        let counts = CodecCounts {
+            batches: 1,
+            records: found.records,
+            stored_bytes: stored as u64,
+            records_bytes: plain as u64,
+        };
+        let mut counted = found.counted.map(|(records, _)| records);
+        if batch.is_control_batch() {
+            self.report.control_records += counted.unwrap_or_default();
+            counted = counted.map(|_| 0);
+        } else if let Some((_, times)) = found.counted {
+            self.report.times.merge(times);
         }
+        self.report.count(format, counts, counted);
     }
 
     /// Reports faults in the fields that no checksum covers.

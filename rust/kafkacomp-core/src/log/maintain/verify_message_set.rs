@@ -4,13 +4,14 @@
 
 use std::ops::ControlFlow;
 
-use super::verify::{FindingFile, SegmentReport, VerifyOptions};
+use super::verify::{CodecCounts, FindingFile, SegmentReport, VerifyOptions};
 use crate::log::ReadAt;
 use crate::log::continuity::missing::{MissingRange, MissingRanges, MissingReason};
 use crate::log::error::Error;
 use crate::log::read::chunk::ChunkEnd;
 use crate::log::read::chunk_buffer::ChunkBuffer;
 use crate::log::read::entry_chunk::EntryChunkReader;
+use crate::log::read::summary::BatchFormat;
 use crate::message_set::{Entry, MessageSetReader};
 
 /// Verifies a log file or a message set of 0.7. In the report, a batch is a top-level message and a record is a message. The
@@ -25,7 +26,7 @@ pub fn verify_message_set<B>(
     progress: &mut dyn FnMut(u64) -> ControlFlow<B>,
 ) -> Result<ControlFlow<B, SegmentReport>, Error> {
     let end = source.length()?;
-    let mut report = SegmentReport { length: end, ..SegmentReport::default() };
+    let mut report = SegmentReport::new(end);
     let mut reader = MessageSetReader::new(options.max_output_size);
     let mut chunks = EntryChunkReader::new(0, end, true);
     let mut buffer = ChunkBuffer::default();
@@ -114,13 +115,10 @@ fn count(
         let position = begin.saturating_add(entry.position as u64);
         let missing = positions.lose(&mut report.sequence.missing, position, begin.saturating_add(entry.end as u64));
         report.add_error(position, error.in_file(begin).to_string(), missing);
-    } else if let Some(counts) = compression_type
-        .ok()
-        .and_then(|compression_type| report.by_compression_type.get_mut(usize::from(compression_type.id())))
-    {
-        counts.batches += 1;
-        counts.records += records;
-        counts.stored_bytes += stored;
-        counts.records_bytes += if decompressed == 0 { stored } else { decompressed };
+    } else if let Ok(compression_type) = compression_type {
+        let format = BatchFormat { magic: None, compression_id: compression_type.id() };
+        let records_bytes = if decompressed == 0 { stored } else { decompressed };
+        let counts = CodecCounts { batches: 1, records, stored_bytes: stored, records_bytes };
+        report.count(format, counts, Some(records));
     }
 }

@@ -15,6 +15,7 @@ pub mod resync;
 pub mod segment_files;
 pub mod source;
 pub mod summary;
+pub mod time_range;
 mod track;
 pub mod transactions;
 pub mod walk;

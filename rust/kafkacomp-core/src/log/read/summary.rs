@@ -4,7 +4,11 @@
 //! resumes at the next intact batch, as in every other reader of segments.
 //!
 //! A batch of magic 2 declares how many records it has. A wrapper of magic 0 or 1 does not: its records are estimated by
-//! the number of offsets since the batch before it, which is too high if compaction removed records.
+//! the number of offsets since the batch before it, which is too high if compaction removed records. A wrapper of Kafka 0.7
+//! has at least one record.
+//!
+//! Offsets that an earlier batch or segment has are not counted again; the number of records is then an estimate, because the
+//! headers do not show which of a batch's records an earlier batch has, or whether both are the same.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,6 +17,7 @@ use super::chunk::{ChunkEnd, ChunkReader};
 use super::chunk_buffer::ChunkBuffer;
 use super::log_format::LogFormat;
 use super::source::{ReadAt, read_full};
+use super::time_range::TimeRange;
 use crate::CompressionType;
 use crate::bytes::be_i32;
 use crate::log::continuity::missing::{MissingRange, MissingRanges, MissingReason};
@@ -55,6 +60,8 @@ pub struct BatchCounts {
     pub records: u64,
     /// Stored bytes, including headers.
     pub stored_bytes: u64,
+    /// The uncompressed size of the records in bytes; `None` if only headers were read.
+    pub records_bytes: Option<u64>,
 }
 
 /// A transaction without an end marker.
@@ -84,16 +91,18 @@ pub struct SegmentSummary {
     pub counts: BTreeMap<BatchFormat, BatchCounts>,
     /// Control records.
     pub control_records: u64,
-    /// Whether the records were counted, not estimated.
+    /// Whether the headers declare the number of records of every batch, and no offset is in two batches.
     pub is_exact: bool,
+    /// Whether the number of records is at least that of [`counts`](Self::counts): it is exact, or wrappers of Kafka 0.7 count
+    /// as one record.
+    pub is_minimum: bool,
     /// The first offset.
     pub first_offset: Option<i64>,
     /// The last offset.
     pub last_offset: Option<i64>,
-    /// The least timestamp in the headers, ms.
-    pub first_timestamp: Option<i64>,
-    /// The greatest timestamp in the headers, ms.
-    pub last_timestamp: Option<i64>,
+    /// The timestamps in the headers of batches with records, without control batches: of the first record of each batch, and
+    /// the greatest one.
+    pub times: TimeRange,
     /// Offsets between the batches, and before the first one, that no batch has.
     pub missing: MissingRanges,
     /// Whether batches have fewer records than offsets, because compaction removed some.
@@ -118,13 +127,8 @@ impl SegmentSummary {
         counts.stored_bytes = counts.stored_bytes.saturating_add(size);
     }
 
-    fn add_timestamps(&mut self, first: i64, greatest: i64) {
-        if first >= 0 {
-            self.first_timestamp = Some(self.first_timestamp.map_or(first, |known| known.min(first)));
-        }
-        if greatest >= 0 {
-            self.last_timestamp = self.last_timestamp.max(Some(greatest));
-        }
+    fn estimate(&mut self) {
+        (self.is_exact, self.is_minimum) = (false, false);
     }
 }
 
@@ -137,16 +141,24 @@ pub struct Summarizer<'t> {
     valid: Option<(i64, i64)>,
     /// The expected next offset.
     expected: Option<i64>,
+    /// The offset after the last one of the segments before.
+    counted_to: Option<i64>,
     /// Whether a corrupt range precedes the next batch.
     after_corrupt: bool,
 }
 
 impl<'t> Summarizer<'t> {
-    /// A summarizer for a segment that begins at `base_offset`. Only the offsets of `valid` belong to the log.
-    pub fn new(base_offset: Option<i64>, valid: Option<(i64, i64)>, transactions: &'t mut OpenTransactions) -> Self {
+    /// A summarizer for a segment that begins at `base_offset`. Only the offsets of `valid` belong to the log. Those below
+    /// `counted_to` are in the segments before.
+    pub fn new(
+        base_offset: Option<i64>,
+        valid: Option<(i64, i64)>,
+        counted_to: Option<i64>,
+        transactions: &'t mut OpenTransactions,
+    ) -> Self {
         let expected = base_offset.map(|base| valid.map_or(base, |(first, _)| base.max(first)));
-        let summary = SegmentSummary { is_exact: true, ..SegmentSummary::default() };
-        Self { summary, transactions, valid, expected, after_corrupt: false }
+        let summary = SegmentSummary { is_exact: true, is_minimum: true, ..SegmentSummary::default() };
+        Self { summary, transactions, valid, expected, counted_to, after_corrupt: false }
     }
 
     /// Summarizes a segment of batches.
@@ -223,24 +235,37 @@ impl<'t> Summarizer<'t> {
         if self.valid.is_some_and(|(start, end)| last < start || first.unwrap_or(last) >= end) {
             return;
         }
-        let format = BatchFormat { magic: Some(header.magic), compression_id: header.compression_id };
-        let is_repeated = self.expected.is_some_and(|expected| last < expected);
-        if is_repeated {
+        if self.expected.is_some_and(|expected| last < expected) {
             self.summary.repeated_batches += 1;
-            self.summary.is_exact = false;
-            self.summary.count(format, 0, header.size);
+            self.summary.estimate();
             return;
         }
+        let is_before = |end: Option<i64>| end.zip(first).is_some_and(|(end, first)| first < end);
+        if is_before(self.expected) || is_before(self.counted_to) {
+            self.summary.estimate();
+        }
         let records = self.records_of(header);
+        if self.counted_to.is_none_or(|end| last >= end) {
+            self.count(header, records);
+        } else {
+            self.summary.estimate();
+        }
+        self.add_offsets(first, last);
+        self.follow_transaction(header, records);
+    }
+
+    fn count(&mut self, header: &BatchHeader, records: u64) {
+        let format = BatchFormat { magic: Some(header.magic), compression_id: header.compression_id };
         if header.is_control_batch {
             self.summary.control_records += records;
             self.summary.count(format, 0, header.size);
-        } else {
-            self.summary.count(format, records, header.size);
+            return;
         }
-        self.add_offsets(first, last);
-        self.summary.add_timestamps(header.first_timestamp, header.max_timestamp);
-        self.follow_transaction(header, records);
+        self.summary.count(format, records, header.size);
+        if records > 0 {
+            self.summary.times.add(header.first_timestamp);
+            self.summary.times.add(header.max_timestamp);
+        }
     }
 
     /// The number of records of a batch: what it declares, 1 for an uncompressed message, an estimate for a wrapper.
@@ -249,18 +274,19 @@ impl<'t> Summarizer<'t> {
         if let Some((start, end)) = self.valid
             && (header.span.first.is_none_or(|first| first < start) || header.last_offset >= end)
         {
-            self.summary.is_exact = false;
+            self.summary.estimate();
         }
         let Some(declared) = header.records_count else {
             if header.compression_id == 0 {
                 return 1;
             }
-            self.summary.is_exact = false;
-            let before = self.expected.unwrap_or(header.last_offset);
+            self.summary.estimate();
+            let before = self.expected.max(self.counted_to).unwrap_or(header.last_offset);
             return header.last_offset.saturating_sub(before).saturating_add(1).max(1).unsigned_abs();
         };
-        if declared < 0 {
-            self.summary.is_exact = false;
+        // A batch cannot have more records than offsets.
+        if declared < 0 || offsets.is_some_and(|offsets| i64::from(declared) > offsets) {
+            self.summary.estimate();
         }
         if offsets.is_some_and(|offsets| i64::from(declared) < offsets) {
             self.summary.is_compacted = true;
@@ -324,6 +350,7 @@ impl<'t> Summarizer<'t> {
                 self.summary.corrupt_ranges += 1;
                 self.summary.corrupt_bytes = end.saturating_sub(position);
                 self.summary.is_truncated = size.is_some();
+                self.summary.is_exact = false;
                 break;
             };
             let [.., magic, attributes] = header;

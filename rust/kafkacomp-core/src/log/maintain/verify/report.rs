@@ -1,8 +1,12 @@
 //! The report of a check of a segment.
 
+use std::collections::BTreeMap;
+
 use crate::CompressionType;
 use crate::log::continuity::missing::MissingReason;
 use crate::log::continuity::sequence::SequenceReport;
+use crate::log::read::summary::{BatchCounts, BatchFormat};
+use crate::log::read::time_range::TimeRange;
 
 /// The most findings that are kept; further ones are only counted. Otherwise a file of noise would fill the memory.
 const MAX_FINDINGS: usize = 10_000;
@@ -67,6 +71,12 @@ pub struct CodecCounts {
 pub struct SegmentReport {
     /// Counts by the id of the compression type.
     pub by_compression_type: [CodecCounts; CompressionType::ALL.len()],
+    /// Counts of the intact batches with offsets to count ([`VerifyOptions::counted`](super::VerifyOptions::counted)).
+    pub counts: BTreeMap<BatchFormat, BatchCounts>,
+    /// Control records with these offsets.
+    pub control_records: u64,
+    /// Whether every intact batch is in its place, so that every reader delivers the records that were counted.
+    pub is_exact: bool,
     /// Corrupt batches; a range without a batch counts as one.
     pub corrupt_batches: u64,
     /// Repeated batches.
@@ -80,10 +90,8 @@ pub struct SegmentReport {
     /// The offsets of the intact batches in order. Offsets are missing from the base offset on, up to the base offset of the
     /// next segment if it is given.
     pub sequence: SequenceReport,
-    /// The least timestamp in the headers of intact batches, ms.
-    pub first_timestamp: Option<i64>,
-    /// The greatest timestamp in the headers of intact batches, ms.
-    pub last_timestamp: Option<i64>,
+    /// The timestamps of the records that were counted.
+    pub times: TimeRange,
     /// The findings in the order in which they were found.
     pub findings: Vec<Finding>,
     /// The number of findings that were not kept.
@@ -95,6 +103,28 @@ pub struct SegmentReport {
 }
 
 impl SegmentReport {
+    /// The report of a segment of this length before it is read.
+    pub(in crate::log::maintain) fn new(length: u64) -> Self {
+        Self { length, is_exact: true, ..Self::default() }
+    }
+
+    /// Counts an intact batch, and its records that count.
+    pub(in crate::log::maintain) fn count(&mut self, format: BatchFormat, counted: CodecCounts, records: Option<u64>) {
+        if let Some(sums) = self.by_compression_type.get_mut(usize::from(format.compression_id)) {
+            sums.batches += counted.batches;
+            sums.records += counted.records;
+            sums.stored_bytes += counted.stored_bytes;
+            sums.records_bytes += counted.records_bytes;
+        }
+        if let Some(records) = records {
+            let sums = self.counts.entry(format).or_default();
+            sums.batches += counted.batches;
+            sums.records += records;
+            sums.stored_bytes += counted.stored_bytes;
+            sums.records_bytes = Some(sums.records_bytes.unwrap_or_default() + counted.records_bytes);
+        }
+    }
+
     pub(in crate::log::maintain) fn add(&mut self, file: FindingFile, position: u64, is_error: bool, message: String) {
         self.push(Finding { file, position, is_error, message, missing: None, is_gap: false });
     }

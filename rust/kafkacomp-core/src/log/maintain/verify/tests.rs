@@ -29,6 +29,7 @@ fn options(base_offset: Option<i64>, next_base_offset: Option<i64>) -> VerifyOpt
         next_base_offset,
         leader_epochs: &[],
         max_output_size: 1 << 20,
+        counted: None,
         may_be_truncated: false,
         others: None,
         known: None,
