@@ -14,11 +14,12 @@ None KafkaCompError 0
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = [
     "CompressionError",
     "CorruptRecordError",
+    "DataLossError",
     "DecompressionError",
     "InvalidRecordError",
     "InvalidTimestampError",
@@ -138,6 +139,33 @@ class MessageSetError(CorruptRecordError):
     """
 
     kind: str | None = None
+
+
+class DataLossError(KafkaCompError):
+    """A complete copy that lacks data of its source; ``allow_missing=True`` accepts it.
+
+    Functions that make a copy raise it after they have finished: :func:`kafkacomp.log.recompress`,
+    :func:`kafkacomp.log.convert`, :func:`kafkacomp.write` with the rows of a scan, and ``kafkacomp.spark.export``.
+    Offsets that log compaction removed are not missing.
+
+    Attributes:
+        report: What the function returns with ``allow_missing=True``; its ``missing`` are the ranges of offsets.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> import pyarrow as pa
+        >>> rows = pa.table({"offset": [0, 1, 5], "value": ["a", "b", "c"]})
+        >>> folder = kc.write(rows, target, topic="orders", partition=0, batch_bytes=1).path
+        >>> try:
+        ...     kc.log.recompress(folder, f"{target}/smaller")
+        ... except kc.DataLossError as error:
+        ...     print([(each.first_offset, each.last_offset, each.reason) for each in error.report.missing])
+        [(2, 4, 'gap')]
+    """
+
+    def __init__(self, message: str = "", report: Any = None) -> None:  # noqa: ANN401 - the report of any function
+        super().__init__(message)
+        self.report = report
 
 
 class RecordTooLargeError(KafkaCompError):

@@ -18,6 +18,7 @@ from kafkacomp._cli import export as exporting
 from kafkacomp._cli import rewrite, validate, writers
 from kafkacomp._cli.advise import advise
 from kafkacomp._cli.common import (
+    ALLOW_MISSING,
     LOG_FORMAT,
     MAX_OUTPUT_SIZE,
     beside,
@@ -46,8 +47,9 @@ from kafkacomp._cli.tiered import (
     tiered_options,
 )
 from kafkacomp._click import Size, parsed
-from kafkacomp._exit_status import CORRUPT, FINE, INTERRUPTED, TERMINATED, WRONG_USE
+from kafkacomp._exit_status import CORRUPT, INTERRUPTED, TERMINATED, WRONG_USE
 from kafkacomp._exit_status import run as ended
+from kafkacomp._losses import unacknowledged
 from kafkacomp._storage.files import BATCHES
 from kafkacomp._text import count_text, printable, time_text
 from kafkacomp.arrow._filter import Conditions
@@ -142,6 +144,7 @@ def cli(context: click.Context) -> int:
 @LOG_FORMAT
 @ENCRYPTION_KEYS
 @STORAGE_OPTIONS
+@ALLOW_MISSING
 @MAX_OUTPUT_SIZE
 def dump(  # noqa: PLR0917 - click hands everything over by name
     paths: tuple[str, ...],
@@ -152,6 +155,7 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
     log_format: LogFormat,
     encryption_keys: dict[str, str] | None,
     storage_options: dict[str, object] | None,
+    allow_missing: bool,
     max_output_size: int,
     first: int | None,
     last: int | None,
@@ -171,6 +175,9 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
 
     With --first, --last, --limit or a condition on records, the chosen records are shown with their batches. With these
     and with bounds, files without batches are left out. The table truncates long texts; the other formats do not.
+
+    The exit status is 1 if something is corrupt, or if the chosen batches lack offsets that compaction does not
+    explain.
     """
     if first is not None and last is not None:
         raise click.UsageError("--first and --last cannot be given together")
@@ -181,13 +188,17 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
     files = chosen.files(found)
     with progress_bar("dump", sum(file.size for file in files)) as advance:
         out = renderer("jsonl" if as_json else form, beside(advance))
-        is_intact = Dump(
+        shown = Dump(
             out=out, complain=complain, deep=deep, payload=payload, max_output_size=max_output_size,
             log_format=log_format, selected=selected, progress=advance,
-        ).run(files)  # fmt: skip
+        )  # fmt: skip
+        is_intact = shown.run(files)
+        losses = shown.losses()
+    for line in losses.lines():
+        complain(line)
     if isinstance(out, Table) and out.has_truncated:
         say("texts that end with … are truncated: --json shows them completely")
-    return FINE if is_intact else CORRUPT
+    return losses.status(allow_missing=allow_missing) if is_intact else CORRUPT
 
 
 @cli.command()
@@ -196,21 +207,23 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @LOG_FORMAT
 @tiered_options
+@ALLOW_MISSING
 @MAX_OUTPUT_SIZE
-def verify(
+def verify(  # noqa: PLR0917 - click hands everything over by name
     paths: tuple[str, ...],
     threads: int | None,
     as_json: bool,
     log_format: LogFormat,
     max_output_size: int,
+    allow_missing: bool,
     **opening: Any,  # noqa: ANN401 - the fields of SourceOptions
 ) -> int:
     """Check every checksum, every record and every index.
 
     Every record is decoded, and every index is compared with its segment.
 
-    Corruption is an error, and the exit status is 1. Anomalies that Kafka accepts but other readers may not are
-    warnings.
+    Corruption and missing offsets are errors, and the exit status is 1. Anomalies that Kafka accepts but other readers
+    may not are warnings.
 
     PATHS are files, folders or URLs. With --remote-log-metadata or --local-log-dir only the valid segments and offsets
     are checked, which are those that kafkacomp export reads.
@@ -232,7 +245,15 @@ def verify(
         say_json(report.to_dict())
     else:
         _show(report)
-    return FINE if report.is_intact else CORRUPT
+    return CORRUPT if report.is_corrupt else unacknowledged(report).status(allow_missing=allow_missing)
+
+
+def _offsets_line(report: LogDirReport) -> str:
+    """The sums of offsets."""
+    covered, compacted = sum(each.offsets for each in report.files), report.compacted_offsets_count
+    at_least = "at least " if report.more_missing else ""
+    removed = f", {at_least}{compacted:,} removed by compaction" if compacted else ""
+    return f"offsets: {covered:,} covered, {at_least}{report.missing_offsets_count:,} missing{removed}"
 
 
 _COUNTS = (
@@ -266,9 +287,8 @@ def _show(report: LogDirReport) -> None:
     files = [each for each in report.files if each.first_offset is not None]
     if files and len(report.files) <= _FILES_SHOWN:
         show_table(_COVERAGE, [each.cells() for each in files], width=width)
-    covered = sum(each.offsets for each in files)
     if files:
-        say(f"offsets: {covered:,} covered, {sum(each.missing for each in report.files):,} missing between them")
+        say(_offsets_line(report))
         first = [each.first_timestamp for each in files if each.first_timestamp is not None]
         last = [each.last_timestamp for each in files if each.last_timestamp is not None]
         if first and last:
@@ -329,18 +349,21 @@ def _show(report: LogDirReport) -> None:
 @click.option("--verify-crc/--no-verify-crc", default=True, show_default=True, help="Verify the checksums of batches.")
 @LOG_FORMAT
 @tiered_options
+@ALLOW_MISSING
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @MAX_OUTPUT_SIZE
 def export(  # noqa: PLR0917 - click hands everything over by name
     sources: tuple[str, ...], target: Path, form: str | None, force: bool, compression: str, encoding: str,
-    columns: list[str] | None, as_json: bool, key: str | None, key_regex: str | None, value_contains: str | None,
-    header: tuple[str, ...], limit: int | None, partition_by: list[str] | None,
+    columns: list[str] | None, allow_missing: bool, as_json: bool, key: str | None, key_regex: str | None,
+    value_contains: str | None, header: tuple[str, ...], limit: int | None, partition_by: list[str] | None,
     **options: Any,  # noqa: ANN401 - handed on to scan
 ) -> int:  # fmt: skip
     """Write records to a Parquet, Arrow, CSV or JSON lines file.
 
     SOURCES are segments, partitions, log directories or URLs of these. The file appears complete or not at all. In CSV
     and JSON lines, timestamps are numbers in --timestamp-unit.
+
+    The exit status is 1 if bytes were skipped, or if offsets are missing that compaction does not explain.
     """
     form = form or writers.format_of(target.name)[0]
     form = form or ("parquet" if partition_by else None)
@@ -373,12 +396,14 @@ def export(  # noqa: PLR0917 - click hands everything over by name
             partition_by=partition_by,
         )  # fmt: skip
         report = scanned.report
-    exporting.show_losses(report)
+    losses = unacknowledged(report)
+    for line in losses.lines():
+        complain(line)
     if as_json:
         say_json(exporting.as_dict(report))
     else:
         (complain if to_standard_output else say)(f"{target}: {count_text(rows, 'record')}")
-    return CORRUPT if report.skipped else FINE
+    return losses.status(allow_missing=allow_missing)
 
 
 for _command in (rewrite.recompress, rewrite.convert, rewrite.repair, validate.validate, advise, tiered, info, diff):

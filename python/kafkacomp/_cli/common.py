@@ -53,6 +53,12 @@ MAX_OUTPUT_SIZE = click.option(
     show_default=True,
     help="The most bytes that one batch's records may decompress to, such as 512m.",
 )
+ALLOW_MISSING = click.option(
+    "--allow-missing",
+    is_flag=True,
+    help="Do not exit with 1 for missing data, which are still reported: offsets that compaction does not explain, and "
+    "what a copy left out.",
+)
 
 
 def complain(message: str) -> None:

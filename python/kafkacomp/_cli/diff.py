@@ -8,11 +8,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafkacomp._arguments import checked_threads
-from kafkacomp._cli.common import LOG_FORMAT, MAX_OUTPUT_SIZE, progress_bar, say, say_json, waiting
+from kafkacomp._cli.common import (
+    ALLOW_MISSING,
+    LOG_FORMAT,
+    MAX_OUTPUT_SIZE,
+    complain,
+    progress_bar,
+    say,
+    say_json,
+    waiting,
+)
 from kafkacomp._cli.filters import partition_options
 from kafkacomp._cli.tiered import STORAGE_OPTIONS
-from kafkacomp._exit_status import CORRUPT, FINE
+from kafkacomp._exit_status import CORRUPT
+from kafkacomp._losses import unacknowledged
 from kafkacomp._storage.selection import ByName
+from kafkacomp._text import camel_case
 from kafkacomp.arrow import scan
 from kafkacomp.tiered.source import SourceOptions
 
@@ -21,6 +32,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from kafkacomp import ScanReport
     from kafkacomp._storage.partition import Partition
 
 #: The columns in which equal records must agree.
@@ -47,18 +59,21 @@ class _Difference:
 @click.option("--json", "as_json", is_flag=True, help="Print the differences as one JSON object.")
 @LOG_FORMAT
 @STORAGE_OPTIONS
+@ALLOW_MISSING
 @MAX_OUTPUT_SIZE
 def diff(  # noqa: PLR0917 - click hands everything over by name
     source: str, other: str, topics: list[str] | None, partitions: list[int] | None, threads: int | None,
-    as_json: bool, storage_options: dict[str, object] | None, **options: Any,  # noqa: ANN401 - handed on to scan
+    as_json: bool, allow_missing: bool, storage_options: dict[str, object] | None, **options: Any,  # noqa: ANN401 - handed on to scan
 ) -> int:  # fmt: skip
     """Compare the records of two logs.
 
     SOURCE and OTHER are log directories, partitions, segments or URLs of these. Partitions are compared if their
     folders have the same name, TOPIC-PARTITION. Equal records have the same offset, timestamp, key, value and headers;
-    batches, segments and compression may differ. Records that are corrupt
-    or missing in one log count as different. The exit status is 1 if a record differs; the first one of each partition
-    is shown.
+    batches, segments and compression may differ. Records that are corrupt or missing in one log count as different. The
+    first difference of each partition is shown.
+
+    The exit status is 1 if a record differs, if bytes of a log cannot be read, or if both logs lack the same offsets
+    and compaction does not explain that.
     """
     opening = SourceOptions(storage_options=storage_options)
     with waiting("listing segments"):
@@ -68,6 +83,7 @@ def diff(  # noqa: PLR0917 - click hands everything over by name
     total = sum(segment.size for side in sides for each in side.values() for segment in each.segments)
     keys = sorted(sides[0].keys() | sides[1].keys(), key=str)
     found = []
+    reports: tuple[list[ScanReport], list[ScanReport]] = ([], [])
     records = 0
     with progress_bar("diff", total) as advance:
         for key in keys:
@@ -77,18 +93,24 @@ def diff(  # noqa: PLR0917 - click hands everything over by name
                 message = f"{lacking} has no folder of this name, so that there is nothing to compare"
                 found.append(_Difference(*key, None, message))
                 continue
-            difference, count = _compared((pair[0], pair[1]), (source, other), advance, options)
+            difference, count = _compared((pair[0], pair[1]), (source, other), advance, options, reports)
             records += count
             if difference is not None:
                 found.append(_Difference(*key, *difference))
-    _give(found, len(keys), records, as_json=as_json)
-    return CORRUPT if found else FINE
-
-
-def _give(found: list[_Difference], partitions: int, records: int, *, as_json: bool) -> None:
+    for name, read in zip((source, other), reports, strict=True):
+        for line in unacknowledged(*read).lines():
+            complain(f"{name}: {line}")
+    losses = unacknowledged(*reports[0], *reports[1])
     if as_json:
-        say_json({"same": not found, "records": records, "differences": [asdict(each) for each in found]})
-        return
+        missing = [camel_case(each._asdict()) for each in losses.missing]
+        differences = [asdict(each) for each in found]
+        say_json({"same": not found, "records": records, "differences": differences, "missing": missing})
+    else:
+        _show(found, len(keys), records)
+    return CORRUPT if found else losses.status(allow_missing=allow_missing)
+
+
+def _show(found: list[_Difference], partitions: int, records: int) -> None:
     for each in found:
         name = "unknown partition" if each.topic is None else f"{each.topic}-{each.partition}"
         say(f"{name}: {each.message}")
@@ -112,9 +134,21 @@ def _compared(
     names: tuple[str, str],
     advance: Callable[[int], object],
     options: dict[str, Any],
+    reports: tuple[list[ScanReport], list[ScanReport]],
 ) -> tuple[tuple[int | None, str] | None, int]:
-    """Find the first difference of two partitions, its offset and words, and count the equal records before it."""
+    """Find the first difference of two partitions, its offset and words, and count the equal records before it.
+
+    The reports of the scans are added to ``reports``.
+    """
     one, two = (_Rows(each, advance, options) for each in pair)
+    try:
+        return _first_difference(one, two, names)
+    finally:
+        for known, rows in zip(reports, (one, two), strict=True):
+            known.append(rows.report)
+
+
+def _first_difference(one: _Rows, two: _Rows, names: tuple[str, str]) -> tuple[tuple[int | None, str] | None, int]:
     same = 0
     while True:
         first, second = one.here(), two.here()
@@ -166,9 +200,14 @@ class _Rows:
         self._done = done
 
     @property
+    def report(self) -> ScanReport:
+        """The report of the scan so far."""
+        return self._reader.report
+
+    @property
     def unread_bytes(self) -> int:
         """The number of bytes that were skipped."""
-        return sum(each.length for each in self._reader.report.skipped)
+        return sum(each.length for each in self.report.skipped)
 
     def here(self) -> pa.RecordBatch | None:
         """The next rows; ``None`` at the end."""

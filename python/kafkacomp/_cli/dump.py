@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -12,9 +12,12 @@ from kafkacomp._cli.batches import Corruption, batch_row, batches, record_row
 from kafkacomp._cli.filters import Bounds
 from kafkacomp._cli.message_sets import entries as entries_of_07
 from kafkacomp._cli.message_sets import entry_row, message_row, placed
+from kafkacomp._losses import Losses, unacknowledged
 from kafkacomp._storage.files import BATCHES
 from kafkacomp.exceptions import KafkaCompError
+from kafkacomp.log._describe import describe_partition
 from kafkacomp.log._detect import log_format_of
+from kafkacomp.log._directory import partition_of
 from kafkacomp.log._rows import entries
 
 if TYPE_CHECKING:
@@ -40,6 +43,14 @@ class Selected:
     def chooses_records(self) -> bool:
         """Whether single records are chosen, in which case records are shown."""
         return self.bounds.conditions is not None or (self.first, self.last, self.limit) != (None, None, None)
+
+    @property
+    def offsets(self) -> tuple[int, int] | None:
+        """The first and the last offset of what is chosen; ``None`` if the records determine it."""
+        bounds, counts = self.bounds, (self.first, self.last, self.limit)
+        if counts != (None, None, None) or (bounds.start_time, bounds.end_time) != (None, None):
+            return None
+        return bounds.start_offset or 0, (2**63 if bounds.end_offset is None else bounds.end_offset) - 1
 
     @property
     def is_everything(self) -> bool:
@@ -116,6 +127,9 @@ class Dump:
     selected: Selected
     #: Called with the bytes read since the last call.
     progress: Callable[[int], object]
+    #: The files whose batches were read, and the first and the last offset of the chosen batches, by folder and kind.
+    _read: dict[tuple[str, str], list[SourceFile]] = field(default_factory=dict, init=False)
+    _offsets: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict, init=False)
 
     def run(self, files: Sequence[SourceFile]) -> bool:
         """Write the rows of all files, and return whether all is intact.
@@ -138,6 +152,29 @@ class Dump:
                 sound &= self.file(file, is_old=self._is_old(file))
         return sound
 
+    def losses(self) -> Losses:
+        """What is missing among the offsets of the batches that were read, as far as their headers show."""
+        found = []
+        for place, files in self._read.items():
+            partition = partition_of(files)
+            if partition.segments[0].base_offset is None:
+                continue
+            described = describe_partition(partition, log_format=self.log_format, max_output_size=self.max_output_size)
+            first, last = self.selected.offsets or self._offsets.get(place, (0, -1))
+            inside = (
+                each._replace(first_offset=max(each.first_offset, first), last_offset=min(each.last_offset, last))
+                for each in described.missing
+            )
+            found.append(replace(described, missing=tuple(each for each in inside if each.offsets_count > 0)))
+        return unacknowledged(*found)
+
+    def _note(self, file: SourceFile, batch: RecordBatch) -> None:
+        """Extend the range of offsets that were read by those of a chosen batch."""
+        place = (file.folder, file.kind)
+        first = batch.last_offset if batch.base_offset is None else batch.base_offset
+        known = self._offsets.get(place, (first, batch.last_offset))
+        self._offsets[place] = min(known[0], first), max(known[1], batch.last_offset)
+
     @cached_property
     def course(self) -> _Course:
         """The number of records still to show."""
@@ -153,6 +190,7 @@ class Dump:
 
     def batches(self, file: SourceFile) -> Iterator[RecordBatch | Corruption]:
         """The batches of a file, which count as read one by one."""
+        self._read.setdefault((file.folder, file.kind), []).append(file)
         for batch in batches(file, self.max_output_size, may_be_truncated=file.kind == "record set"):
             yield batch
             if not isinstance(batch, Corruption):
@@ -188,6 +226,7 @@ class Dump:
                 continue
             if self.course.is_complete:
                 break
+            self._note(file, batch)
             if not self.selected.chooses_records:
                 self.out.row("batch", batch_row(batch))
             sound &= self._is_valid(file, batch)
@@ -246,6 +285,7 @@ class Dump:
             for batch, records in chosen:
                 taken = self.course.take(records)
                 if taken:
+                    self._note(file, batch)
                     self._head(file, batch)
                     sound &= self._written(file, batch, taken)
         return sound
@@ -288,6 +328,7 @@ class Dump:
 
     def messages_of(self, file: SourceFile) -> bool:
         sound = True
+        self._read.setdefault((file.folder, file.kind), []).append(file)
         for entry in entries_of_07(file, file.base_offset or 0, may_be_truncated=file.kind == "record set"):
             if isinstance(entry, Corruption):
                 return self._wrong(file, entry.message)

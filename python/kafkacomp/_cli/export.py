@@ -9,7 +9,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from kafkacomp._cli.common import complain
 from kafkacomp._cli.partitioned import KEYS, columns_of, partitioned
 from kafkacomp._cli.writers import PLACE, RECORD, SUFFIXES, compressed, format_of, is_text, writer
 from kafkacomp._extras import pa
@@ -166,20 +165,6 @@ class _StandardOutput(io.RawIOBase):
 
     def flush(self) -> None:
         self._out.flush()
-
-
-def show_losses(report: ScanReport) -> None:
-    """Print a summary of skipped and missing ranges, each of which was logged as a warning before."""
-    if report.skipped:
-        complain(
-            f"skipped: {len(report.skipped)} ranges of bytes, {sum(each.length for each in report.skipped):,} bytes"
-        )
-    lost = [each for each in report.missing if each.reason != "compacted"]
-    if lost:
-        offsets = sum(each.last_offset - each.first_offset + 1 for each in lost)
-        complain(f"missing: {offsets:,} offsets in {len(lost)} ranges")
-    if report.more_missing:
-        complain(f"missing: {report.more_missing:,} more ranges of offsets")
 
 
 def as_dict(report: ScanReport) -> dict[str, object]:

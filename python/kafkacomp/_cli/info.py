@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafkacomp._arguments import checked_threads
-from kafkacomp._cli.common import LOG_FORMAT, MAX_OUTPUT_SIZE, complain, progress_bar, say, say_json
+from kafkacomp._cli.common import ALLOW_MISSING, LOG_FORMAT, MAX_OUTPUT_SIZE, complain, progress_bar, say, say_json
 from kafkacomp._cli.filters import partition_options
 from kafkacomp._cli.tables import Column, show_table, width_of_output
 from kafkacomp._cli.tiered import partitions_of, tiered_options
-from kafkacomp._exit_status import CORRUPT, FINE
+from kafkacomp._exit_status import CORRUPT
+from kafkacomp._losses import unacknowledged
 from kafkacomp._storage.names import INTERNAL_TOPICS
 from kafkacomp._storage.selection import ByName
 from kafkacomp._text import camel_case, count_text, json_fields, printable, time_text
@@ -49,10 +50,12 @@ _ORDERS = ("bytes", "records", "name")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @LOG_FORMAT
 @tiered_options
+@ALLOW_MISSING
 @MAX_OUTPUT_SIZE
 def info(  # noqa: PLR0917 - click hands everything over by name
     paths: tuple[str, ...], by: str, topics: list[str] | None, partitions: list[int] | None, deep: bool, sort: str,
-    threads: int | None, as_json: bool, log_format: LogFormat, max_output_size: int, **opening: Any,  # noqa: ANN401 - handed on
+    threads: int | None, as_json: bool, log_format: LogFormat, max_output_size: int, allow_missing: bool,
+    **opening: Any,  # noqa: ANN401 - handed on
 ) -> int:  # fmt: skip
     """Summarize topics: sizes, records, time spans, gaps.
 
@@ -65,7 +68,8 @@ def info(  # noqa: PLR0917 - click hands everything over by name
     that of the first record of a batch, so that records may be earlier: --deep shows the least and the greatest
     timestamp of the records. Headers do not have the uncompressed size: without --deep the ratio is "n/a".
 
-    The exit status is 1 if something is corrupt, missing or unreadable.
+    The exit status is 1 if something is corrupt, missing or unreadable, as far as the headers show; with --deep as
+    kafkacomp verify finds it.
     """
     chosen, unreadable = partitions_of(paths, ByName.of(topics, partitions), **opening)
     for path, reason in unreadable.items():
@@ -84,7 +88,9 @@ def info(  # noqa: PLR0917 - click hands everything over by name
         say_json(_as_dict(found))
     else:
         _show(found, by_partition=by == "partition", sort=sort)
-    return CORRUPT if found.gaps or found.corrupt_bytes or found.errors or unreadable else FINE
+    if found.is_corrupt or unreadable:
+        return CORRUPT
+    return unacknowledged(*found.partitions).status(allow_missing=allow_missing)
 
 
 def _show(found: LogDirInfo, *, by_partition: bool, sort: str) -> None:
@@ -151,6 +157,8 @@ def _lines(found: LogDirInfo) -> Sequence[str]:
         lines.append(
             f"verified: every batch; {count_text(bad, 'error')}{' (kafkacomp verify lists them)' if bad else ''}"
         )
+    if any(each.report is None for each in found.partitions):
+        lines.append("not verified: only the headers of batches were read (--deep verifies every batch)")
     return lines
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafkacomp import log
-from kafkacomp._cli.common import LOG_FORMAT, MAX_OUTPUT_SIZE, complain, progress_bar, say, say_json
+from kafkacomp._cli.common import ALLOW_MISSING, LOG_FORMAT, MAX_OUTPUT_SIZE, complain, progress_bar, say, say_json
 from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS
 from kafkacomp._click import Size
-from kafkacomp._exit_status import CORRUPT, FINE
+from kafkacomp._losses import unacknowledged
 from kafkacomp._text import camel_case, count_text
 
 if TYPE_CHECKING:
@@ -42,18 +42,20 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print the report a
 @click.option("--threads", type=click.IntRange(1, 1024), help="Compressing threads; default: one per core.")
 @ENCRYPTION_KEYS
 @STORAGE_OPTIONS
+@ALLOW_MISSING
 @_JSON
 @MAX_OUTPUT_SIZE
-def recompress(source: str, target: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
+def recompress(source: str, target: str, allow_missing: bool, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
     """Rewrite a log with another compression type.
 
     SOURCE is a segment, a partition's folder, a folder of such folders, or a URL of one. TARGET is the folder to
     create, which a broker can read; it appears complete or not at all. Offsets, timestamps, producers, sequences,
     transactions and control batches are kept and, without --merge, the division into batches. Logs of Kafka 0.7, whose
-    offsets are byte positions, are refused: use convert.
+    offsets are byte positions, are refused: use convert. The exit status is 1 if the log lacks offsets that compaction
+    does not explain.
     """
-    report = _run("recompress", log.recompress, source, target, **options)
-    return _show(target, report, as_json)
+    report = _run("recompress", log.recompress, source, target, allow_missing=True, **options)
+    return _show(target, report, as_json=as_json, allow_missing=allow_missing)
 
 
 @click.command()
@@ -76,18 +78,19 @@ def recompress(source: str, target: str, as_json: bool, **options: Any) -> int: 
 @_SEGMENT_BYTES
 @ENCRYPTION_KEYS
 @STORAGE_OPTIONS
+@ALLOW_MISSING
 @_JSON
 @MAX_OUTPUT_SIZE
-def convert(source: str, target: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
+def convert(source: str, target: str, allow_missing: bool, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
     """Rewrite a log in another message format.
 
     SOURCE is a segment, a partition's folder, a folder of such folders, or a URL of one. TARGET is the folder to
     create, which a broker can read; it appears complete or not at all. A conversion to an older format drops control
     batches, headers and producers and refuses zstd, as a broker does for old consumers. Logs of Kafka 0.7 get offsets
-    from --first-offset on.
+    from --first-offset on. The exit status is 1 if the log lacks offsets that compaction does not explain.
     """
-    report = _run("convert", log.convert, source, target, **options)
-    return _show(target, report, as_json)
+    report = _run("convert", log.convert, source, target, allow_missing=True, **options)
+    return _show(target, report, as_json=as_json, allow_missing=allow_missing)
 
 
 @click.command()
@@ -98,9 +101,12 @@ def convert(source: str, target: str, as_json: bool, **options: Any) -> int:  # 
 @_SEGMENT_BYTES
 @ENCRYPTION_KEYS
 @STORAGE_OPTIONS
+@ALLOW_MISSING
 @_JSON
 @MAX_OUTPUT_SIZE
-def repair(source: str, target: str, corrupt: str, as_json: bool, **options: Any) -> int:  # noqa: ANN401 - handed on
+def repair(
+    source: str, target: str, corrupt: str, allow_missing: bool, as_json: bool, **options: Any  # noqa: ANN401 - handed on
+) -> int:  # fmt: skip
     """Rewrite the intact part of a log.
 
     SOURCE is a segment, a partition's folder, a folder of such folders, or a URL of one. TARGET is the folder to
@@ -119,8 +125,7 @@ def repair(source: str, target: str, corrupt: str, as_json: bool, **options: Any
         repeated = f"{count_text(report.repeated_batches, 'repeated batch|es')} dropped"
         corrupt_bytes = count_text(report.corrupt_bytes, "byte")
         say(f"{changed}, {repeated}, {count_text(report.corrupt_ranges, 'corrupt range')} of {corrupt_bytes}")
-    _show(target, report, as_json)
-    return FINE if report.is_complete else CORRUPT
+    return _show(target, report, as_json=as_json, allow_missing=allow_missing)
 
 
 def _run(what: str, function: Callable[..., Any], source: str, target: str, **options: Any) -> Any:  # noqa: ANN401
@@ -128,7 +133,7 @@ def _run(what: str, function: Callable[..., Any], source: str, target: str, **op
         return function(source, target, progress=bar.at, **options)
 
 
-def _show(target: str, report: log.RewriteReport, as_json: bool) -> int:
+def _show(target: str, report: log.RewriteReport, *, as_json: bool, allow_missing: bool) -> int:
     for warning in report.warnings:
         complain(f"warning: {warning}")
     if as_json:
@@ -144,4 +149,4 @@ def _show(target: str, report: log.RewriteReport, as_json: bool) -> int:
             f"{count_text(report.batches, 'batch|es')}, "
             f"{report.bytes_in:,} -> {report.bytes_out:,} bytes"
         )
-    return FINE
+    return unacknowledged(report).status(allow_missing=allow_missing)

@@ -42,6 +42,11 @@ class MissingRange(NamedTuple):
     segment: str
     reason: MissingReason
 
+    @property
+    def offsets_count(self) -> int:
+        """The number of offsets."""
+        return self.last_offset - self.first_offset + 1
+
 
 @dataclass(frozen=True)
 class SkippedRange:

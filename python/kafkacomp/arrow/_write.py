@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import BATCH_BYTES, DEFAULT_BATCH_BYTES, OFFSETS, PARTITIONS, SEGMENT_BYTES, integer
 from kafkacomp._batch_settings import BatchSettings
 from kafkacomp._extras import pa
+from kafkacomp._losses import acknowledged
 from kafkacomp._storage.filesystem import local_folder
 from kafkacomp._storage.names import check_topic
 from kafkacomp._storage.new_file import exists_error
+from kafkacomp.arrow._filter import FilteredReader
 from kafkacomp.arrow._reader import ScanReader
 from kafkacomp.arrow._route import by_columns, by_key, published
 from kafkacomp.record import arrow_rows
@@ -20,6 +22,7 @@ from kafkacomp.record import arrow_rows
 if TYPE_CHECKING:
     from kafkacomp._kafkacomp import WrittenLog
     from kafkacomp._types import ArrowRows, CompressionTypeLike, StrPath
+    from kafkacomp.arrow._report import MissingRange, SkippedRange
 
 _DEFAULT_SEGMENT_BYTES = 1 << 30  # a broker's segment.bytes
 
@@ -38,6 +41,10 @@ class WriteReport:
             partitions.
         log_end_offset: One more than the last record's offset. ``None`` in the sum of several partitions.
         partitions: The report of each partition, if the rows were divided among partitions; otherwise empty.
+        skipped: If the rows are those of a scan, the ranges of bytes that it left out. Empty in ``partitions``.
+        missing: If the rows are those of a scan, the offsets that it did not read although the segments should have
+            them, as in :class:`ScanReport`. Empty in ``partitions``.
+        more_missing: The number of ranges beyond those in ``missing``.
 
     Example:
         >>> import kafkacomp as kc
@@ -56,6 +63,9 @@ class WriteReport:
     log_start_offset: int | None
     log_end_offset: int | None
     partitions: tuple[WriteReport, ...] = ()
+    skipped: tuple[SkippedRange, ...] = ()
+    missing: tuple[MissingRange, ...] = ()
+    more_missing: int = 0
 
 
 def write(
@@ -71,6 +81,7 @@ def write(
     compression_level: int | None = None,
     batch_bytes: int = DEFAULT_BATCH_BYTES,
     segment_bytes: int = _DEFAULT_SEGMENT_BYTES,
+    allow_missing: bool = False,
 ) -> WriteReport:
     """Write records to ``target/<topic>-<partition>`` as a broker does, in message format 2.
 
@@ -101,12 +112,15 @@ def write(
         batch_bytes: The most bytes of a batch, after compression as Kafka estimates it; one larger record gets a batch
             of its own.
         segment_bytes: The most bytes of a segment; one larger batch gets a segment of its own.
+        allow_missing: For the rows of :func:`scan` or :func:`kafkacomp.arrow.filter_rows`: whether to return the report
+            if the scan skipped bytes, or if offsets are missing that compaction does not explain.
 
     Returns:
         The counts of what was written, and the offsets.
 
     Raises:
         FileExistsError: the partition's folder exists; it is not changed.
+        DataLossError: everything was written, but data of the scan's source are missing; see ``allow_missing``.
         OSError: writing fails, for example because the disk is full; nothing is left behind.
         ValueError: an argument is out of range; the column ``value`` is missing, or a column exists twice; or a row,
             which the message names, is not a valid record: its offset is not greater than the one before, its timestamp
@@ -143,21 +157,32 @@ def write(
     )
     _kafkacomp.remove_abandoned(os.path.join(folder, "topic-0"))  # noqa: PTH118 - whatever its name will be
     rows = arrow_rows(rows)
+    source = rows
     if topic is None or partition is None:
         reader = _reader(rows)
         names = reader.schema.names
         if topic is None and "topic" not in names:
             raise ValueError("the rows have no column 'topic': add the column, or give the argument topic")
         if topic is None or "partition" in names or num_partitions is not None:
-            return _write_several(
+            report = _write_several(
                 reader, folder, settings, topic, partition, num_partitions, base_offset, segment_bytes, topic_id
             )
+            return _checked(report, source, allow_missing=allow_missing)
         rows, partition = (rows if isinstance(rows, ScanReader) else reader), 0
     path = os.path.join(folder, f"{topic}-{partition}")  # noqa: PTH118 - as given
     if os.path.lexists(path):
         raise exists_error(path)
     written = _kafkacomp.write_log(rows, path, settings, segment_bytes, topic_id)
-    return _report(path, written.log, written.records)
+    return _checked(_report(path, written.log, written.records), source, allow_missing=allow_missing)
+
+
+def _checked(report: WriteReport, rows: ArrowRows, *, allow_missing: bool) -> WriteReport:
+    """Add what the scan that the rows came from did not read; DataLossError if it is not allowed."""
+    if not isinstance(rows, ScanReader | FilteredReader):
+        return report
+    found = rows.report
+    report = replace(report, skipped=found.skipped, missing=found.missing, more_missing=found.more_missing)
+    return acknowledged(report.path, report, allow_missing=allow_missing)
 
 
 def _reader(rows: ArrowRows) -> pa.RecordBatchReader:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from kafkacomp import _kafkacomp
@@ -169,12 +168,11 @@ def _are_counted_once(partition: Partition, report: PartitionReport) -> bool:
 def _missing(partition: Partition, segments: tuple[SegmentInfo, ...]) -> tuple[tuple[MissingRange, ...], int, bool]:
     """The offsets that no segment has, including those that compaction explains, and whether no offset is in two.
 
-    In Kafka 0.7, where offsets are positions of bytes, missing ones are unknown.
+    In Kafka 0.7, where offsets are positions of bytes, they are missing between segments only.
     """
     files = list(_files(partition, segments))
     if not files:
-        named = [each for each in segments if each.base_offset is not None and each.summary is not None]
-        return (), 0, all(_end(before) <= (after.base_offset or 0) for before, after in pairwise(named))
+        return (), 0, True
     together = _kafkacomp.partition_offsets([offsets for _, offsets in files], partition.cleaned_to)
     owner = (partition.topic, partition.partition)
     missing = (
@@ -183,11 +181,6 @@ def _missing(partition: Partition, segments: tuple[SegmentInfo, ...]) -> tuple[t
     )
     more = sum(each.summary.more_missing for each in segments if each.summary is not None)
     return tuple(missing), together.more_missing + more, not together.overlaps
-
-
-def _end(file: SegmentInfo) -> int:
-    """The position after the last byte of a file of Kafka 0.7."""
-    return (file.base_offset or 0) + (file.size if file.summary is None else file.summary.length)
 
 
 def _is_message_set(counts: Iterable[BatchCounts]) -> bool:
@@ -200,6 +193,9 @@ def _files(partition: Partition, segments: tuple[SegmentInfo, ...]) -> Iterator[
         if found.base_offset is None or summary is None:
             continue
         if _is_message_set(summary.counts):
+            # Offsets are positions in bytes.
+            base = found.base_offset
+            yield each.path, FileOffsets(base, base, base + summary.length - 1, [], is_compacted=False)
             continue
         base = found.base_offset if found.offsets is None else max(found.base_offset, found.offsets[0])
         yield (

@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import os
 from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kafkacomp._losses import missing_lines
 from kafkacomp._storage.checkpoints import OffsetCheckpoints
 from kafkacomp._storage.discovery import check as check_names
 from kafkacomp._storage.discovery import well_named
@@ -145,6 +146,21 @@ class LogDirReport:
         """Whether there is no error."""
         return not self.errors
 
+    @property
+    def is_corrupt(self) -> bool:
+        """Whether there is an error other than offsets that are missing where nothing is corrupt."""
+        return any(not each.is_gap for each in self.errors)
+
+    @property
+    def missing_offsets_count(self) -> int:
+        """The number of offsets in ``missing`` that compaction does not explain."""
+        return sum(each.missing_offsets_count for each in self.partitions)
+
+    @property
+    def compacted_offsets_count(self) -> int:
+        """The number of offsets in ``missing`` that compaction removed."""
+        return sum(each.compacted_offsets_count for each in self.partitions)
+
     def to_dict(self) -> dict[str, Any]:
         """The report as a dict that ``json.dumps`` takes, with the field names of ``kafkacomp verify --json``."""
         names = ("batches", "records", "storedBytes", "recordsBytes")
@@ -165,6 +181,8 @@ class LogDirReport:
             "files": [camel_case(each._asdict()) for each in self.files],
             "otherFiles": [json_fields(each, "path", "size", "reason", "is_error") for each in self.other_files],
             "offsetsCovered": sum(each.offsets for each in self.files),
+            "offsetsMissing": self.missing_offsets_count,
+            "offsetsCompacted": self.compacted_offsets_count,
         }
 
     def add(self, partition: Partition, found: PartitionReport) -> None:
@@ -196,16 +214,7 @@ class LogDirReport:
 
     def missing_lines(self) -> Iterator[str]:
         """Lines of text, one for each partition."""
-        for (topic, partition), ranges in groupby(self.missing, key=lambda each: (each.topic, each.partition)):
-            listed = list(ranges)
-            shown = ", ".join(
-                f"{each.first_offset}{'' if each.first_offset == each.last_offset else f' to {each.last_offset}'} "
-                f"({each.reason})"
-                for each in listed[:_SHOWN]
-            )
-            name = "unknown partition" if topic is None else f"{topic}-{partition}"
-            others = f", and {len(listed) - _SHOWN} more ranges" if len(listed) > _SHOWN else ""
-            yield f"missing: {name}: offsets {shown}{others}"
+        return missing_lines(self.missing, _SHOWN)
 
 
 def _finding(found: Finding) -> dict[str, Any]:
@@ -222,7 +231,7 @@ def verify_files(found: Files, **options: Any) -> LogDirReport:  # noqa: ANN401 
             groups.setdefault(file.name if _base_offset(file) is None else (file.kind, file.folder), []).append(file)
     for each in found.partitions:
         check_names(each)
-    partitions = [*found.partitions, *(_partition(group) for group in groups.values())]
+    partitions = [*found.partitions, *(partition_of(group) for group in groups.values())]
     partitions.sort(key=lambda each: order.get(each.segments[0].name, -1))
     report = verify(partitions, **options)
     known = {file.path for file in found.files if file.kind in BATCHES}
@@ -272,7 +281,7 @@ def verify(
     return report
 
 
-def _partition(files: Sequence[SourceFile]) -> Partition:
+def partition_of(files: Sequence[SourceFile]) -> Partition:
     """The segments of a folder as a partition; the context is what its folder has besides, by which they are judged."""
     folder, is_local = files[0].folder, files[0].is_local
     topic, number = files[0].owner

@@ -196,6 +196,12 @@ class _Segments:
         return sum(each.reason != "compacted" for part in self._parts for each in part.missing)
 
     @property
+    def is_corrupt(self) -> bool:
+        """Whether something is corrupt or unreadable: as the verification finds it or, without ``deep``, the headers."""
+        is_wrong = any(each.report is not None and each.report.is_corrupt for each in self._parts)
+        return is_wrong or any(each.corrupt_bytes for each in self._parts) or bool(self.errors)
+
+    @property
     def transactions_count(self) -> int:
         """The number of open transactions."""
         return sum(len(each.open_transactions) for each in self._parts)

@@ -12,6 +12,7 @@ from kafkacomp import _kafkacomp
 from kafkacomp._arguments import BATCH_BYTES, check_to_magic, checked_threads, compression_type_of, integer, level_of
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._log_format import LogFormat, check_log_format, undecided
+from kafkacomp._losses import acknowledged, unacknowledged
 from kafkacomp._text import camel_case
 from kafkacomp.log._offset_map import offset_map as open_offset_map
 from kafkacomp.log._rewrite_work import RewriteWork
@@ -121,8 +122,7 @@ class RepairReport(RewriteReport):
     @property
     def is_complete(self) -> bool:
         """Whether nothing is missing in the new log except what compaction removed."""
-        lost = self.corrupt_ranges or self.more_missing
-        return not lost and all(each.reason == "compacted" for each in self.missing)
+        return not unacknowledged(self)
 
 
 #: The counts of a repair's report that are added up over all partitions.
@@ -140,6 +140,7 @@ def recompress(
     segment_bytes: int | None = None,
     threads: int | None = None,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+    allow_missing: bool = False,
     filesystem: object = None,
     storage_options: Mapping[str, object] | None = None,
     encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
@@ -166,6 +167,7 @@ def recompress(
             only those that would be larger than 1 GiB are divided.
         threads: Compressing threads; default: one per core that the process may use. Merging uses one.
         max_output_size: The most bytes that one batch's records may decompress to.
+        allow_missing: Whether to return the report if offsets are missing that compaction does not explain.
         filesystem: The file system of ``source``: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
         storage_options: Options with which fsspec opens the file system of a URL, such as credentials and an endpoint;
             not together with ``filesystem``.
@@ -177,6 +179,7 @@ def recompress(
         FileExistsError: ``target`` exists.
         CorruptRecordError: the source is corrupt (see :func:`repair`), or two of its files have different records at an
             offset.
+        DataLossError: ``target`` is complete, but offsets of the source are missing that compaction does not explain.
         UnsupportedCompressionTypeError: zstd for batches of message format 0 or 1 (code 76).
         OffsetsOutOfOrderError: offsets decrease.
         ValueError: an argument is out of range; the target is a URL or inside the source; the log is of Kafka 0.7,
@@ -199,7 +202,7 @@ def recompress(
             _refuse_old(job, work.name)
             done = _kafkacomp.recompress_partition(job, int(kind), level, merge_bytes, threads)
             work.add(done.log, done.findings)
-        return RewriteReport(**work.fields())
+    return acknowledged(str(target), RewriteReport(**work.fields()), allow_missing=allow_missing)
 
 
 def convert(
@@ -214,6 +217,7 @@ def convert(
     batch_bytes: int = 16384,
     segment_bytes: int | None = None,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
+    allow_missing: bool = False,
     filesystem: object = None,
     storage_options: Mapping[str, object] | None = None,
     encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
@@ -241,6 +245,7 @@ def convert(
         batch_bytes: The most bytes of a batch that is made of uncompressed messages.
         segment_bytes: As in :func:`recompress`.
         max_output_size: As in :func:`recompress`.
+        allow_missing: As in :func:`recompress`.
         filesystem: As in :func:`recompress`.
         storage_options: As in :func:`recompress`.
         encryption_keys: As in :func:`recompress`.
@@ -250,6 +255,7 @@ def convert(
         FileExistsError: ``target`` exists.
         CorruptRecordError: the source is corrupt (see :func:`repair`), or two of its files have different records at an
             offset.
+        DataLossError: ``target`` is complete, but offsets of the source are missing that compaction does not explain.
         UnsupportedCompressionTypeError: zstd batches would be converted to an older format.
         ValueError: an argument is out of range, or does not apply to the log's format; the content does not determine
             the log format.
@@ -280,7 +286,7 @@ def convert(
             else:
                 done = _kafkacomp.convert_partition(job, to_magic, upgrade, batch_bytes)
             work.add(done.log, done.findings)
-        return RewriteReport(**work.fields())
+    return acknowledged(str(target), RewriteReport(**work.fields()), allow_missing=allow_missing)
 
 
 def _is_old(job: PartitionJob, given: str, name: str, *, upgrade: bool, only_old: bool) -> bool:

@@ -197,6 +197,21 @@ class PartitionReport:
         """Whether there is no error: no corruption, and no missing offset that compaction does not explain."""
         return not any(finding.is_error for finding in self.findings)
 
+    @property
+    def is_corrupt(self) -> bool:
+        """Whether there is an error other than offsets that are missing where nothing is corrupt."""
+        return any(finding.is_error and not finding.is_gap for finding in self.findings)
+
+    @property
+    def missing_offsets_count(self) -> int:
+        """The number of offsets in ``missing`` that compaction does not explain."""
+        return sum(each.offsets_count for each in self.missing if each.reason != "compacted")
+
+    @property
+    def compacted_offsets_count(self) -> int:
+        """The number of offsets in ``missing`` that compaction removed."""
+        return sum(each.offsets_count for each in self.missing if each.reason == "compacted")
+
 
 class FileOffsets(NamedTuple):
     """The offsets of a segment file."""
@@ -277,7 +292,7 @@ def verified_partition(
             file = path if each.file == "log" else side_file(path, each.file)
             if each.first_offset is not None and each.last_offset is not None:
                 reported.setdefault(path, []).append((each.first_offset, each.last_offset))
-            findings.append(each._replace(file=file, is_gap=False))
+            findings.append(each._replace(file=file))
     logs = {each.name for each in segments}
     ordered = [each for each in segments if each.base_offset is not None]
     together = _kafkacomp.partition_offsets([each.offsets() for each in ordered], cleaned_to)
@@ -293,7 +308,7 @@ def verified_partition(
             what = f"offset {first} is" if first == last else f"offsets {first} to {last} are"
             position = gaps.get((path, first), segment.report.length)
             message = f"{what} missing before byte {position}, where nothing is corrupt"
-            findings.append(error_at(path, position, message, first, last))
+            findings.append(error_at(path, position, message, first, last)._replace(is_gap=True))
     findings += _overlaps(ordered, together.overlaps, max_output_size)
     findings += _epochs(ordered)
     findings += _names(ordered)
@@ -302,8 +317,9 @@ def verified_partition(
     for index, (path, *_) in enumerate(segments):
         places |= dict.fromkeys((side_file(path, suffix) for suffix in ("index", "timeindex", "txnindex")), index)
     findings.sort(key=lambda each: (places[each.file], each.file not in logs, len(each.file), each.position))
+    more_missing = together.more_missing + sum(each.report.more_missing for each in ordered)
     return PartitionReport(
-        *owner, {each.name: each.report for each in segments}, tuple(findings), tuple(missing), together.more_missing
+        *owner, {each.name: each.report for each in segments}, tuple(findings), tuple(missing), more_missing
     )
 
 

@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody does
 from pyspark.sql.types import BooleanType, ByteType, IntegerType, LongType, ShortType, StringType
 
 from kafkacomp._arguments import check_names, one_of
+from kafkacomp._losses import acknowledged
 from kafkacomp.arrow import scan
 from kafkacomp.spark._errors import briefly
 from kafkacomp.spark._export_commit import SaveMode, begin, check_target, commit, discard
@@ -52,6 +53,7 @@ _ARGUMENTS: Final = {
     "columns": "columns",
     "isolationlevel": "isolation_level",
     "kafka.isolation.level": "isolation_level",
+    "failondataloss": "allow_missing",
 }
 _FOLDER_TYPES: Final = (BooleanType, ByteType, IntegerType, LongType, ShortType, StringType)
 
@@ -98,6 +100,7 @@ def export(
     columns: Iterable[str] | None = None,
     parquet_compression: Compression = "zstd",
     isolation_level: IsolationLevel = "read_uncommitted",
+    allow_missing: bool = False,
     options: Mapping[str, object] | None = None,
 ) -> Exported:
     """Write segments as Parquet files; the executors read and write, and the driver commits all files or none.
@@ -119,6 +122,9 @@ def export(
         parquet_compression: The compression of the Parquet pages.
         isolation_level: ``read_committed`` leaves out the records of aborted transactions, and all records from the
             first open transaction on.
+        allow_missing: Whether to return the result if bytes were skipped, or if offsets are missing that compaction
+            does not explain, instead of raising an error after the commit. It replaces the option ``failOnDataLoss``:
+            unless it is given, bounds outside of the log are an error, too.
         options: Further options of the data source by name, see ``docs/spark.md``: ``{"subscribe": "orders",
             "startingTimestamp": 1767261600000, "mode": "DROPMALFORMED"}``. Values are strings, numbers or booleans; or
             mappings, for options that are JSON.
@@ -132,6 +138,8 @@ def export(
         FileNotFoundError: a path of the source does not exist, or contains no segments.
         FileExistsError: ``save_mode`` is ``errorifexists`` and the target has files.
         KafkaCompError, OSError: the source cannot be read while the tasks are planned, or the target cannot be written.
+        DataLossError: everything that could be read was published, but data of the source are missing; ``report`` is
+            the result.
         PySparkException: a task failed; the message contains the error of the task.
         ImportError: PySpark 3.5.
 
@@ -143,14 +151,15 @@ def export(
     one_of("format", format, _FORMATS)
     one_of("save_mode", save_mode, get_args(SaveMode))
     one_of("parquet_compression", parquet_compression, get_args(Compression))
-    reading = _read_options(source, columns, isolation_level, options or {})
+    reading = _read_options(source, columns, isolation_level, options or {}, allow_missing=allow_missing)
     folders = _checked_folders(partition_by, reading.columns)
     path = local_path({"path": os.fspath(target)}, "exports")
     check_target(path, save_mode, folders)
     tasks = plan(reading)
     staging = begin(path)
     try:
-        job = _Job(reading, staging, folders, parquet_compression)
+        # Tasks report missing data; the driver decides about them once the export is complete.
+        job = _Job(replace(reading, fail_on_data_loss=False), staging, folders, parquet_compression)
         attempts = _run(spark, tasks, job)
         if not folders and not any(attempt.files for attempt in attempts):
             attempts.append(job.empty())
@@ -159,7 +168,7 @@ def export(
     except BaseException:
         discard(path, staging)
         raise
-    return _summary(attempts)
+    return acknowledged(str(path), _summary(attempts), allow_missing=allow_missing)
 
 
 def _read_options(
@@ -167,6 +176,8 @@ def _read_options(
     columns: Iterable[str] | None,
     isolation_level: str,
     options: Mapping[str, object],
+    *,
+    allow_missing: bool = False,
 ) -> ReadOptions:
     """Combine the arguments of :func:`export` and its ``options`` into options of the data source.
 
@@ -190,6 +201,7 @@ def _read_options(
     if columns is not None:
         given["columns"] = ",".join(columns)
     given["isolationLevel"] = isolation_level
+    given["failOnDataLoss"] = _text(not allow_missing)
     return parse(given)
 
 

@@ -41,21 +41,25 @@ impl Missing {
 /// Ranges of missing offsets in order of partition and offset, adjacent ones of a segment with the same reason merged.
 #[derive(Debug, Clone, Default)]
 pub struct MissingOffsets {
-    ranges: BTreeMap<(usize, i64), Missing>,
-    more: u64,
-    compacted: BTreeSet<usize>,
+    lost: Kept,
+    compacted: Kept,
+    /// The partitions from which compaction has removed records.
+    cleaned: BTreeSet<usize>,
 }
 
-impl MissingOffsets {
-    /// Adds a range of `partition` that belongs to `segment`.
-    pub fn add(&mut self, partition: &PartitionId, segment: &Arc<str>, range: MissingRange) {
-        let mut key = (partition.index, range.first_offset);
-        let mut missing = Missing {
-            topic: partition.topic.clone(),
-            partition: partition.partition,
-            segment: Arc::clone(segment),
-            range,
-        };
+/// Ranges of one kind. If there are too many, the last ones are only counted, but each partition keeps one.
+#[derive(Debug, Clone, Default)]
+struct Kept {
+    ranges: BTreeMap<(usize, i64), Missing>,
+    /// The number of ranges of each partition, and the partitions that have several.
+    counts: BTreeMap<usize, usize>,
+    several: BTreeSet<usize>,
+    more: u64,
+}
+
+impl Kept {
+    fn add(&mut self, index: usize, mut missing: Missing) {
+        let mut key = (index, missing.range.first_offset);
         if let Some((&before, found)) = self.ranges.range(..key).next_back()
             && before.0 == key.0
             && found.continues_with(&missing)
@@ -68,43 +72,84 @@ impl MissingOffsets {
             && missing.continues_with(found)
         {
             missing.range.last_offset = found.range.last_offset;
-            self.ranges.remove(&after);
+            self.remove(after);
         }
-        self.ranges.insert(key, missing);
-        if self.ranges.len() > MAX_RANGES {
-            self.ranges.pop_last();
+        if self.ranges.insert(key, missing).is_none() {
+            self.count(index, 1);
+        }
+        if self.ranges.len() > MAX_RANGES
+            && let Some(&index) = self.several.last()
+            && let Some((&last, _)) = self.ranges.range((index, i64::MIN)..=(index, i64::MAX)).next_back()
+        {
+            self.remove(last);
             self.more = self.more.saturating_add(1);
         }
     }
 
+    fn remove(&mut self, key: (usize, i64)) -> Option<Missing> {
+        let removed = self.ranges.remove(&key)?;
+        self.count(key.0, -1);
+        Some(removed)
+    }
+
+    fn count(&mut self, index: usize, change: isize) {
+        let count = self.counts.entry(index).or_default();
+        *count = count.saturating_add_signed(change);
+        if *count > 1 {
+            self.several.insert(index);
+        } else {
+            self.several.remove(&index);
+        }
+    }
+}
+
+impl MissingOffsets {
+    /// Adds a range of `partition` that belongs to `segment`.
+    pub fn add(&mut self, partition: &PartitionId, segment: &Arc<str>, mut range: MissingRange) {
+        if range.reason == MissingReason::Gap && self.cleaned.contains(&partition.index) {
+            range.reason = MissingReason::Compacted;
+        }
+        let missing = Missing {
+            topic: partition.topic.clone(),
+            partition: partition.partition,
+            segment: Arc::clone(segment),
+            range,
+        };
+        let kept = if range.reason == MissingReason::Compacted { &mut self.compacted } else { &mut self.lost };
+        kept.add(partition.index, missing);
+    }
+
     /// Sets that compaction has removed records of `partition`, which explains the gaps between batches.
     pub fn set_compacted(&mut self, partition: &PartitionId) {
-        self.compacted.insert(partition.index);
-    }
-
-    /// The ranges so far.
-    pub fn ranges(&self) -> Vec<Missing> {
-        let mut merged: Vec<Missing> = Vec::with_capacity(self.ranges.len());
-        let mut index = None;
-        for (key, missing) in &self.ranges {
-            let mut missing = missing.clone();
-            if missing.range.reason == MissingReason::Gap && self.compacted.contains(&key.0) {
-                missing.range.reason = MissingReason::Compacted;
-            }
-            match merged.last_mut() {
-                Some(last) if index == Some(key.0) && last.continues_with(&missing) => {
-                    last.range.last_offset = missing.range.last_offset;
-                }
-                _ => merged.push(missing),
-            }
-            index = Some(key.0);
+        let index = partition.index;
+        if !self.cleaned.insert(index) {
+            return;
         }
-        merged
+        let own = self.lost.ranges.range((index, i64::MIN)..=(index, i64::MAX));
+        let gaps = own.filter(|(_, missing)| missing.range.reason == MissingReason::Gap).map(|(&key, _)| key);
+        for key in gaps.collect::<Vec<_>>() {
+            let Some(mut missing) = self.lost.remove(key) else { continue };
+            missing.range.reason = MissingReason::Compacted;
+            self.compacted.add(index, missing);
+        }
     }
 
-    /// The number of ranges that were not kept.
+    /// The ranges so far, at most about 10,000. Those that compaction explains are left out first.
+    pub fn ranges(&self) -> Vec<Missing> {
+        let mut found: Vec<_> = self.lost.ranges.iter().chain(self.compacted.ranges.iter().take(self.room())).collect();
+        found.sort_by_key(|&(key, _)| *key);
+        found.into_iter().map(|(_, missing)| missing.clone()).collect()
+    }
+
+    /// The number of ranges that are not listed.
     pub fn more(&self) -> u64 {
-        self.more
+        let left_out = self.compacted.ranges.len().saturating_sub(self.room());
+        self.lost.more.saturating_add(self.compacted.more).saturating_add(left_out as u64)
+    }
+
+    /// The number of ranges that compaction explains and that are listed.
+    fn room(&self) -> usize {
+        MAX_RANGES.saturating_sub(self.lost.ranges.len())
     }
 }
 
@@ -162,5 +207,29 @@ mod tests {
             missing.add(&id(0), &segment, range(index * 2, index * 2, MissingReason::Gap));
         }
         assert_eq!((missing.ranges().len(), missing.more()), (MAX_RANGES, 5));
+    }
+
+    #[test]
+    fn compaction_hides_no_loss() {
+        let segment = Arc::from("a");
+        let gap = |offset: usize| range(offset as i64, offset as i64, MissingReason::Gap);
+        for is_known_first in [true, false] {
+            let mut missing = MissingOffsets::default();
+            if is_known_first {
+                missing.set_compacted(&id(0));
+            }
+            for at in 0..MAX_RANGES + 5 {
+                missing.add(&id(0), &segment, gap(2 * at));
+            }
+            missing.add(&id(0), &segment, range(1, 1, MissingReason::Corrupt));
+            missing.add(&id(1), &segment, gap(7));
+            missing.add(&id(1), &segment, gap(9));
+            missing.set_compacted(&id(0));
+            let found = found(&missing);
+            let lost: Vec<_> = found.iter().filter(|(_, _, reason)| *reason != MissingReason::Compacted).collect();
+            assert!(lost.contains(&&(7, 7, MissingReason::Gap)), "{is_known_first} {lost:?}");
+            assert!(found.len() <= MAX_RANGES + 2);
+            assert_eq!(found.len() + missing.more() as usize, MAX_RANGES + 8);
+        }
     }
 }

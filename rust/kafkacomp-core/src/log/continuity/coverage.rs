@@ -121,11 +121,18 @@ pub fn missing_offsets(files: &[FileOffsets], cleaned_to: Option<i64>) -> Vec<(u
     found
 }
 
-/// The ranges that a report lists, and the number of further ones.
+/// The ranges that a report lists, in order, and the number of further ones. Those that compaction explains are left out first.
 pub fn listed(mut missing: Vec<(usize, MissingRange)>) -> (Vec<(usize, MissingRange)>, u64) {
-    let more = missing.len().saturating_sub(MAX_MISSING_RANGES) as u64;
+    let more = missing.len().saturating_sub(MAX_MISSING_RANGES);
+    let is_compacted = |range: &MissingRange| range.reason == MissingReason::Compacted;
+    let mut kept = missing.iter().filter(|(_, range)| is_compacted(range)).count().saturating_sub(more);
+    missing.retain(|(_, range)| {
+        let is_kept = !is_compacted(range) || kept > 0;
+        kept = kept.saturating_sub(usize::from(is_compacted(range)));
+        is_kept
+    });
     missing.truncate(MAX_MISSING_RANGES);
-    (missing, more)
+    (missing, more as u64)
 }
 
 /// The range as a gap: whether compaction explains it depends on the partition, not on a segment.
@@ -214,6 +221,21 @@ mod tests {
     fn found(files: &[FileOffsets], cleaned_to: Option<i64>) -> Vec<(usize, i64, i64, MissingReason)> {
         let ranges = missing_offsets(files, cleaned_to);
         ranges.into_iter().map(|(file, range)| (file, range.first_offset, range.last_offset, range.reason)).collect()
+    }
+
+    #[test]
+    fn a_report_lists_what_compaction_does_not_explain_first() {
+        let range =
+            |offset: usize, reason| MissingRange { first_offset: offset as i64, last_offset: offset as i64, reason };
+        for lost in [1, MAX_MISSING_RANGES - 1, MAX_MISSING_RANGES + 2] {
+            let compacted = (0..MAX_MISSING_RANGES).map(|at| (0, range(2 * at, MissingReason::Compacted)));
+            let gaps = (0..lost).map(|at| (0, range(2 * (MAX_MISSING_RANGES + at), MissingReason::Gap)));
+            let (found, more) = listed(compacted.chain(gaps).collect());
+            assert_eq!((found.len(), more), (MAX_MISSING_RANGES, lost as u64));
+            let gaps = found.iter().filter(|(_, range)| range.reason == MissingReason::Gap).count();
+            assert_eq!(gaps, lost.min(MAX_MISSING_RANGES));
+            assert!(found.is_sorted_by_key(|(_, range)| range.first_offset));
+        }
     }
 
     #[test]

@@ -1,0 +1,116 @@
+"""The one rule about missing data.
+
+Data are missing if bytes of a log were left out, or if a log lacks offsets that compaction does not explain.
+
+- Readers report what is missing.
+- Functions that make a copy raise :class:`kafkacomp.exceptions.DataLossError` after the copy is complete, unless
+  ``allow_missing`` is given.
+- Commands end with :data:`CORRUPT`, unless ``--allow-missing`` is given. It does not acknowledge corrupt data, unless
+  the command left them out of a copy and reported them.
+
+:func:`unacknowledged` decides what is missing, for all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from kafkacomp._exit_status import CORRUPT, FINE
+from kafkacomp._text import count_text
+from kafkacomp.exceptions import DataLossError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kafkacomp.arrow._report import MissingRange, SkippedRange
+
+#: The most ranges of a partition in the message of an exception.
+_NAMED = 3
+
+
+class _Report(Protocol):
+    """A report of a reader, a check or a copy. It may have ``skipped`` and ``corrupt_ranges``, too."""
+
+    @property
+    def missing(self) -> Sequence[MissingRange]: ...
+    @property
+    def more_missing(self) -> int: ...
+
+
+_AnyReport = TypeVar("_AnyReport", bound=_Report)
+
+
+@dataclass(frozen=True)
+class Losses:
+    """The data that are missing and that nobody has acknowledged; false if there are none."""
+
+    #: Ranges of bytes that were left out.
+    skipped: tuple[SkippedRange, ...]
+    #: Ranges of offsets that compaction does not explain.
+    missing: tuple[MissingRange, ...]
+    #: The number of further ranges of offsets, which the reports do not list.
+    more_missing: int
+    #: The number of corrupt ranges that a repair left out. The adjacent batches need not determine their offsets.
+    corrupt_ranges: int
+
+    def __bool__(self) -> bool:
+        return bool(self.skipped or self.missing or self.more_missing or self.corrupt_ranges)
+
+    def status(self, *, allow_missing: bool) -> int:
+        """The exit status of a command that found nothing else."""
+        return CORRUPT if self and not allow_missing else FINE
+
+    def lines(self, most: int | None = None) -> Iterator[str]:
+        """Yield lines of text that name each range; of a partition at most this number of ranges."""
+        for each in self.skipped:
+            yield f"skipped: {each.file}: {count_text(each.length, 'byte')} at byte {each.position} ({each.reason})"
+        yield from missing_lines(self.missing, most)
+        if self.more_missing:
+            yield f"missing: {count_text(self.more_missing, 'more range')} of offsets"
+        if self.corrupt_ranges and not self.missing:
+            yield f"missing: {count_text(self.corrupt_ranges, 'corrupt range')} of unknown offsets"
+
+
+def unacknowledged(*reports: _Report) -> Losses:
+    """Find what is missing according to reports, and that nobody has acknowledged."""
+    missing = [each for report in reports for each in report.missing if each.reason != "compacted"]
+    return Losses(
+        tuple(each for report in reports for each in getattr(report, "skipped", ())),
+        tuple(missing),
+        # A report lists what compaction does not explain first, so that with a compacted range it lists all others.
+        sum(each.more_missing for each in reports if all(found.reason != "compacted" for found in each.missing)),
+        sum(getattr(each, "corrupt_ranges", 0) for each in reports),
+    )
+
+
+def acknowledged(copy: str, report: _AnyReport, *, allow_missing: bool) -> _AnyReport:
+    """Return the report of a complete copy.
+
+    Raises:
+        DataLossError: data of the source are missing in the copy, and ``allow_missing`` is false.
+    """
+    losses = unacknowledged(report)
+    if losses and not allow_missing:
+        raise DataLossError(
+            f"{copy} is complete, but data of the source are missing in it: {'; '.join(losses.lines(_NAMED))}. "
+            "allow_missing=True accepts this",
+            report,
+        )
+    return report
+
+
+def missing_lines(missing: Iterable[MissingRange], most: int | None = None) -> Iterator[str]:
+    """Yield a line of text for each partition, with at most this number of ranges."""
+    for (topic, partition), ranges in groupby(missing, key=lambda each: (each.topic, each.partition)):
+        listed = list(ranges)
+        shown = ", ".join(map(_offsets, listed[:most]))
+        name = "unknown partition" if topic is None else f"{topic}-{partition}"
+        others = len(listed) - len(listed[:most])
+        yield f"missing: {name}: offsets {shown}{f', and {others} more ranges' if others else ''}"
+
+
+def _offsets(each: MissingRange) -> str:
+    last = "" if each.first_offset == each.last_offset else f" to {each.last_offset}"
+    return f"{each.first_offset}{last} ({each.reason})"
