@@ -381,10 +381,10 @@ def test_offsets_below_the_high_watermark_after_the_end(tmp_path: Path) -> None:
 
 
 def test_export_reports_losses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As text and as JSON, each once."""
+    """As text and as JSON: each gap once with its file, and once with its partition and reason."""
     folder = log(tmp_path, {0: run_of(0, 50), 100: run_of(100, 150)})
     target = tmp_path / "out.jsonl"
-    assert run(["export", str(folder), "-o", str(target), "--json"]) == 0
+    assert run(["export", str(folder), "-o", str(target), "--json"]) == 1
     out, err = capsys.readouterr()
     report = json.loads(out)
     assert report["missing"] == [
@@ -397,4 +397,4 @@ def test_export_reports_losses(tmp_path: Path, capsys: pytest.CaptureFixture[str
             "reason": "gap",
         }
     ]
-    assert err.count("offsets 50 to 99") == 1
+    assert err.count("offsets 50 to 99 are missing\n") == err.count("missing: t-0: offsets 50 to 99 (gap)\n") == 1

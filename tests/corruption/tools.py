@@ -166,7 +166,7 @@ def repair(folder: Path) -> Answer:
 def recompress(folder: Path) -> Answer:
     """``log.recompress``, and a strict scan of the log that it wrote."""
     return _rewritten(
-        lambda source, target: log.recompress(source, target, compression_type="gzip", threads=1),
+        lambda source, target: log.recompress(source, target, compression_type="gzip", threads=1, allow_missing=True),
         folder,
         folder.parent / "recompressed",
     )

@@ -148,16 +148,13 @@ def damaged(folder: Path) -> Path:
 def test_corrupt_logs(spark: SparkSession, tmp_path: Path) -> None:
     log, target = damaged(tmp_path / "logs"), tmp_path / "out"
     segments = sorted(log.glob("*.log"))
-    for options, message in (
-        # Without losses being errors: which of two failing tasks Spark reports is chance.
-        ({"failOnDataLoss": False}, rf"{segments[0].name}: record batch at byte "),
-        ({"mode": "DROPMALFORMED"}, "KafkaCompError: t-0: offsets .* are missing"),
-    ):
-        with pytest.raises(PySparkException, match=message):
-            export(spark, log, target, options=options)
-        assert {path.name for path in target.iterdir()} == {".kafkacomp-lock"}
-    common = {"failOnDataLoss": False}
-    done = export(spark, log, target, options={**common, "mode": "DROPMALFORMED"})
+    with pytest.raises(PySparkException, match=rf"{segments[0].name}: record batch at byte "):
+        export(spark, log, target, allow_missing=True)
+    assert {path.name for path in target.iterdir()} == {".kafkacomp-lock"}
+    # What is missing is an error once all files are there, and the error has the result.
+    with pytest.raises(kc.DataLossError, match=r"skipped: .*missing: t-0: offsets .*\(gap\)") as caught:
+        export(spark, log, target, options={"mode": "DROPMALFORMED"})
+    done = caught.value.report
     (skipped,) = done.skipped
     assert (skipped.file, skipped.reason) == (str(segments[0]), "corrupt")
     lost = [(each.first_offset, each.last_offset) for each in done.missing if each.reason == "gap"]
@@ -168,7 +165,7 @@ def test_corrupt_logs(spark: SparkSession, tmp_path: Path) -> None:
     assert skipped.last_offset is not None
     gone |= set(range(skipped.first_offset, skipped.last_offset + 1))
     assert offsets == set(range(3000)) - gone
-    done = export(spark, log, target, save_mode="overwrite", options={**common, "mode": "PERMISSIVE"})
+    done = export(spark, log, target, save_mode="overwrite", allow_missing=True, options={"mode": "PERMISSIVE"})
     assert done.rows == len(offsets) + 1
     (row,) = spark.read.parquet(str(target)).where("_corrupt_record is not null").collect()
     assert json.loads(row._corrupt_record)["position"] == skipped.position
@@ -187,7 +184,7 @@ def test_a_segment_that_vanishes_after_planning(
         return found
 
     monkeypatch.setattr("kafkacomp.spark._export.plan", planned)
-    done = export(spark, log, tmp_path / "out", options={"failOnDataLoss": False})
+    done = export(spark, log, tmp_path / "out", allow_missing=True)
     assert [each.reason for each in done.skipped] == ["vanished"]
     assert done.rows == 0
 
@@ -216,6 +213,7 @@ def test_a_segment_that_vanishes_after_planning(
             "columns is not an option of export: use the argument columns",
         ),
         ({"options": {"Path": "x"}}, ValueError, "Path is not an option of export: use the argument source"),
+        ({"options": {"failOnDataLoss": False}}, ValueError, "not an option of export: use the argument allow_missing"),
         ({"options": {"filterPushdown": True}}, ValueError, "filterPushdown is not an option of export"),
         ({"options": {"maxOffsetsPerTrigger": 5}}, ValueError, "is an option of spark.readStream"),
         ({"target": "s3://bucket/x"}, ValueError, "is a URL: exports are written to a local path"),

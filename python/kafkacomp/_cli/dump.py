@@ -171,7 +171,8 @@ class Dump:
     def _note(self, file: SourceFile, batch: RecordBatch) -> None:
         """Extend the range of offsets that were read by those of a chosen batch."""
         place = (file.folder, file.kind)
-        first = batch.last_offset if batch.base_offset is None else batch.base_offset
+        # The header of a compressed message does not have its first offset.
+        first = batch.base_offset if batch.magic >= 2 else batch.last_offset  # noqa: PLR2004 - the format that has it
         known = self._offsets.get(place, (first, batch.last_offset))
         self._offsets[place] = min(known[0], first), max(known[1], batch.last_offset)
 

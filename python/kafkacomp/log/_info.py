@@ -197,7 +197,7 @@ class _Segments:
 
     @property
     def is_corrupt(self) -> bool:
-        """Whether something is corrupt or unreadable: as the verification finds it or, without ``deep``, the headers."""
+        """Whether something is corrupt or unreadable: as the verification finds it; without ``deep``, the headers."""
         is_wrong = any(each.report is not None and each.report.is_corrupt for each in self._parts)
         return is_wrong or any(each.corrupt_bytes for each in self._parts) or bool(self.errors)
 
