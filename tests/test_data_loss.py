@@ -240,3 +240,9 @@ def test_a_missing_file_of_kafka_0_7(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert main([*command, str(folder)]) == 1
         out, err = capsys.readouterr()
         assert f"offsets {len(content)} to {2 * len(content) - 1} " in out + err, command
+
+
+def test_info_says_by_what_it_judges(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for option, said in (([], "only headers: --deep verifies every batch"), (["--deep"], "verified: every batch")):
+        assert main(["info", str(log), *option, "--allow-missing"]) == 0
+        assert said in capsys.readouterr().out

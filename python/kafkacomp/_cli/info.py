@@ -125,7 +125,10 @@ def _lines(found: LogDirInfo) -> Sequence[str]:
         lines.append(f"time: {time_text(found.first_timestamp)} to {time_text(found.last_timestamp)}{source}")
     if found.size and all(each.report is None for each in found.partitions):
         share = found.bytes_read / found.size
-        lines.append(f"read for this: {found.bytes_read:,} bytes of the segments ({share:.2%})")
+        lines.append(
+            f"read for this: {found.bytes_read:,} bytes of the segments ({share:.2%}), only headers: "
+            "--deep verifies every batch"
+        )
     lines += _listed(
         [
             f"missing: {_name(each)}: offsets {range_.first_offset} to {range_.last_offset} ({range_.reason})"
@@ -157,8 +160,6 @@ def _lines(found: LogDirInfo) -> Sequence[str]:
         lines.append(
             f"verified: every batch; {count_text(bad, 'error')}{' (kafkacomp verify lists them)' if bad else ''}"
         )
-    if any(each.report is None for each in found.partitions):
-        lines.append("not verified: only the headers of batches were read (--deep verifies every batch)")
     return lines
 
 
