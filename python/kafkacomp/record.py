@@ -79,9 +79,10 @@ def read_batches(
         in a preallocated file (``zero_bytes``).
 
     Raises:
-        CorruptRecordError: while iterating, at a size or magic that no batch can have, and with ``verify_crc`` at a
-            batch with a wrong checksum. All batches before it are returned first; ``position`` is the byte at which it
-            begins. To continue after a wrong checksum, use ``verify_crc=False`` and check ``RecordBatch.is_valid``.
+        CorruptRecordError: while iterating, at a size or magic that no batch can have, at an incomplete batch after
+            which intact batches follow, and with ``verify_crc`` at a batch with a wrong checksum. All batches before it
+            are returned first; ``position`` is the byte at which it begins. To continue after a wrong checksum, use
+            ``verify_crc=False`` and check ``RecordBatch.is_valid``.
         ValueError: ``max_output_size`` is not positive.
         TypeError: ``data`` is not bytes-like, or ``verify_crc`` is not a bool.
 
@@ -131,8 +132,9 @@ def open_batches(
     Raises:
         ValueError: the source is not one file.
         OSError: the file cannot be read.
-        CorruptRecordError: while iterating, with the position: a size or magic that no batch can have; with
-            ``verify_crc`` a wrong checksum; without ``may_be_truncated`` a batch that the end of the file truncates.
+        CorruptRecordError: while iterating, with the position: a size or magic that no batch can have; an incomplete
+            batch after which intact batches follow; with ``verify_crc`` a wrong checksum; without ``may_be_truncated``
+            a batch that the end of the file truncates.
     """
     check_bools(verify_crc=verify_crc, may_be_truncated=may_be_truncated)
     found = [segment for partition in resolve(source) for segment in partition.segments]
@@ -372,8 +374,9 @@ def convert(
     Raises:
         UnsupportedCompressionTypeError: a zstd batch would be converted below magic 2 (code 76).
         CorruptRecordError, InvalidRecordError, UnknownServerError, OutputLimitError: as from :func:`read_batches` and
-            from iterating over a batch; ``UnknownServerError`` also for records that a batch cannot contain (offsets
-            that do not increase, negative timestamps).
+            from iterating over a batch (without ``upgrade``, any incomplete batch is the end, as in Kafka);
+            ``UnknownServerError`` also for records that a batch cannot contain (offsets that do not increase, negative
+            timestamps).
         MessageSetError: the message set of 0.7 is corrupt.
         ValueError: an argument is out of range; the data are a message set of 0.7 and ``upgrade`` is false; the content
             does not determine the log format.

@@ -137,8 +137,8 @@ def parse_cells(
     """Read the records of each cell of a binary array, whose cells are record sets (batches of magic 0, 1 and 2).
 
     A truncated batch at the end of a cell is left out, because Kafka truncates fetch responses at any byte; the first
-    batch must be complete. Zero bytes after the last batch, as in a preallocated file, are ignored. A null becomes a
-    null, an empty cell an empty list.
+    batch must be complete. If intact batches follow it, the cell is corrupt. Zero bytes after the last batch, as in a
+    preallocated file, are ignored. A null becomes a null, an empty cell an empty list.
 
     Args:
         data: As for :func:`decompress_cells`.

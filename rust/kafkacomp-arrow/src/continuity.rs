@@ -8,12 +8,11 @@ mod judge;
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::{ContentError, MissingRange, MissingReason, Placement, ReadAt, Span};
+use kafkacomp_core::log::{ContentError, MissingRange, MissingReason, Placement, ReadAt, Span, wrapper_span};
 use kafkacomp_core::record::{RecordBatch, RecordReader};
 
 use crate::context::Context;
 use crate::copies::OtherBatches;
-use crate::first_offset::wrapper_span;
 use crate::leader_epochs::LeaderEpochs;
 use crate::options::{OnError, ScanOptions};
 use crate::report::{ScanError, SkippedRange};

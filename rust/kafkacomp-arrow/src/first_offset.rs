@@ -1,31 +1,9 @@
 //! The first offset of a wrapper, which its header does not have.
 
-use kafkacomp_core::log::{HeaderWalk, Hop, ReadAt, ReadError};
-use kafkacomp_core::record::{RecordBatch, RecordReader, Records};
+use kafkacomp_core::log::{HeaderWalk, Hop, ReadAt, ReadError, implied_first};
+use kafkacomp_core::record::RecordReader;
 
 use crate::whole_batch::{MOST_CHECKED, whole_batch};
-
-/// The first offset of a wrapper, computed from its records and its offset field; `None` if it cannot be decoded.
-pub fn implied_first(batch: &RecordBatch<'_>, reader: &mut RecordReader) -> Option<i64> {
-    let (first, last) = inner_offsets(batch, reader)?;
-    Some(batch.last_offset().saturating_sub(last.saturating_sub(first)))
-}
-
-/// The offsets of a wrapper: of magic 0 those of its messages, which its checksum covers, and otherwise those that its offset field
-/// implies.
-pub fn wrapper_span(batch: &RecordBatch<'_>, reader: &mut RecordReader) -> Option<(i64, i64)> {
-    if batch.magic() == 0 {
-        return inner_offsets(batch, reader).filter(|(first, last)| first <= last);
-    }
-    implied_first(batch, reader).map(|first| (first, batch.last_offset()))
-}
-
-/// The first and last offset of the messages of a wrapper.
-fn inner_offsets(batch: &RecordBatch<'_>, reader: &mut RecordReader) -> Option<(i64, i64)> {
-    let Ok(Records::V0V1(records)) = reader.records(batch) else { return None };
-    let first = records.first_offset()?.ok()?;
-    Some((first, records.last_offset()))
-}
 
 /// The [`implied_first`] offset of the batch at `position`.
 ///

@@ -2,6 +2,7 @@
 
 mod batch_check;
 mod batches;
+mod set_losses;
 mod step;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,9 +11,12 @@ use std::{thread, time};
 
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::log::continuity::truncation::truncation;
-use kafkacomp_core::log::{ChunkBuffer, ChunkEnd, MissingRange, MissingReason, OffsetIndex, ReadError, SideFile};
+use kafkacomp_core::log::{
+    ChunkBuffer, ChunkEnd, MissingRange, MissingReason, OffsetIndex, ReadError, SideFile, chunk_bytes,
+};
 use kafkacomp_core::record::Batches;
 
+pub use self::set_losses::SetLosses;
 pub use self::step::{Finish, Step};
 
 use self::batch_check::Checksums;
@@ -77,7 +81,9 @@ pub struct Open {
     pub(crate) stop: u64,
     /// In a log of Kafka 0.7, the start of the corrupt bytes at the end of the file.
     pub(crate) intact_end: Option<u64>,
-    /// The findings in a log of Kafka 0.7.
+    /// Bytes of a record set that were skipped since its last batch.
+    pub(crate) losses: SetLosses,
+    /// The findings in a log of Kafka 0.7, and in a record set.
     pub(crate) found: Findings,
 }
 
@@ -177,6 +183,12 @@ impl Open {
                 is_compressed: matches!(self.reader, Reader::Records(_)) && is_compressed(buffer),
             });
         }
+        if let Ok((length, _)) = &read
+            && self.losses.are_pending()
+        {
+            let chunk = chunk_bytes(self.source.0.as_ref(), buffer, begin, *length);
+            self.losses.resume(chunk, options.max_output_size, &self.context, &mut self.found);
+        }
         match read {
             Ok((length, ChunkResult::Step(step))) => (length, step),
             // Does not happen with verified checksums.
@@ -208,10 +220,17 @@ impl Open {
     fn after(&mut self, end: ChunkEnd, options: &ScanOptions, report: &Mutex<ScanReport>) -> Result<Step, ReadError> {
         let name = Arc::clone(&self.context.place.segment);
         let warn = |text: String| report.lock().unwrap_or_else(PoisonError::into_inner).warnings.push(text);
+        if matches!(end, ChunkEnd::Truncated(_)) && self.active && self.grows() {
+            return Ok(Step::Done(Finish::Growing));
+        }
+        let end = if self.may_be_truncated {
+            self.reader.truncated_or_corrupt(self.source.0.as_ref(), end)?
+        } else {
+            end
+        };
         Ok(match end {
             ChunkEnd::More => Step::More,
             ChunkEnd::End => self.at_end(options, &warn),
-            ChunkEnd::Truncated(_) if self.active && self.grows() => Step::Done(Finish::Growing),
             ChunkEnd::Truncated(error) if self.may_be_truncated => {
                 warn(format!("{name}: {error}: left out"));
                 Step::Done(Finish::File)
@@ -306,7 +325,7 @@ impl Open {
             }
             self.found.skipped.push(range.between(Some(first), Some(end.max(first))));
         } else {
-            self.found.skipped.push(range);
+            self.losses.add(range, self.reader.end_offset());
         }
     }
 
@@ -334,6 +353,7 @@ impl Open {
     }
 
     fn finish_entries(&mut self, finish: Finish, is_last: bool) -> bool {
+        self.losses.end(&mut self.found);
         let Some(resumes) = self.ends.next_base.filter(|_| self.ordered && is_last && finish == Finish::File) else {
             return false;
         };

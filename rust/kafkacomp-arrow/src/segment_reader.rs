@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::{ChunkReader, EntryChunkReader, ReadAt, ReadError};
+use kafkacomp_core::log::{ChunkEnd, ChunkReader, EntryChunkReader, ReadAt, ReadError};
 
 /// A source with a name for `Debug`.
 #[derive(Clone)]
@@ -58,6 +58,22 @@ impl Reader {
         match self {
             Self::Records(reader) => reader.seek(position),
             Self::MessageSet(reader) => reader.seek(position),
+        }
+    }
+
+    /// The offset after the last batch that was read; `None` in Kafka 0.7, and before the first batch.
+    pub fn end_offset(&self) -> Option<i64> {
+        match self {
+            Self::Records(reader) => reader.end_offset(),
+            Self::MessageSet(_) => None,
+        }
+    }
+
+    /// What ended a chunk of a source whose last batch may be truncated.
+    pub fn truncated_or_corrupt(&mut self, source: &dyn ReadAt, ended: ChunkEnd) -> Result<ChunkEnd, ReadError> {
+        match self {
+            Self::Records(reader) => reader.truncated_or_corrupt(source, ended),
+            Self::MessageSet(_) => Ok(ended),
         }
     }
 

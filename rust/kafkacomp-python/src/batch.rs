@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use kafkacomp_arrow::batch_records::{BatchRecordsError, batch_records};
+use kafkacomp_core::log::ensure_truncated;
 use kafkacomp_core::record::reader::records_as_stored;
 use kafkacomp_core::record::{Batches, Error, RecordBatch, RecordReader, Tail};
 use pyo3::prelude::*;
@@ -34,6 +35,8 @@ pub struct BatchReader {
     /// The byte of the file at which `data` begins.
     origin: u64,
     position: usize,
+    /// Where in `data` the last batch begins.
+    last: usize,
     max_output_size: usize,
     verify_crc: bool,
     finished: bool,
@@ -47,7 +50,7 @@ impl BatchReader {
     #[pyo3(signature = (data, max_output_size, verify_crc, origin=0))]
     fn new(data: &Bound<'_, PyAny>, max_output_size: usize, verify_crc: bool, origin: u64) -> PyResult<Self> {
         let data = Arc::new(crate::input::bytes_like(data)?);
-        Ok(Self { data, origin, position: 0, max_output_size, verify_crc, finished: false, tail: None })
+        Ok(Self { data, origin, position: 0, last: 0, max_output_size, verify_crc, finished: false, tail: None })
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -62,7 +65,11 @@ impl BatchReader {
         let mut batches = Batches::new(rest, self.origin.saturating_add(self.position as u64));
         let Some(next) = batches.next() else {
             self.finished = true;
-            self.tail = batches.tail();
+            let tail = batches.tail();
+            let last = self.data.get(self.last..self.position).and_then(|last| RecordBatch::new(last, 0).ok());
+            py.detach(|| ensure_truncated(&self.data, self.origin, tail, last.as_ref()))
+                .map_err(|error| to_py(py, &error, None))?;
+            self.tail = tail;
             return Ok(None);
         };
         let verify = self.verify_crc;
@@ -77,7 +84,7 @@ impl BatchReader {
             to_py(py, &error, None)
         })?;
         let start = self.position;
-        self.position = start.saturating_add(batch.size_in_bytes());
+        (self.last, self.position) = (start, start.saturating_add(batch.size_in_bytes()));
         let data = Arc::clone(&self.data);
         Ok(Some(Batch { data, origin: self.origin, start, end: self.position, max_output_size: self.max_output_size }))
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kafkacomp_core::log::{BatchLayout, ChunkReader};
-use kafkacomp_core::record::Batches;
+use kafkacomp_core::record::{Batches, RecordBatch};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
@@ -55,7 +55,9 @@ impl BatchStream {
         may_be_truncated: bool,
         position: u64,
     ) -> PyResult<Self> {
-        let file = ChunkedFile::open(py, source, |length| ChunkReader::new(position.min(length), length, verify_crc))?;
+        let file = ChunkedFile::open(py, source, |length| {
+            ChunkReader::new(position.min(length), length, verify_crc).with_record_set(may_be_truncated)
+        })?;
         Ok(Self {
             file,
             data: Arc::new(PyBackedBytes::from(PyBytes::new(py, &[]))),
@@ -73,14 +75,17 @@ impl BatchStream {
     }
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Batch>> {
-        let verify = self.verify_crc;
+        let (verify, may_be_truncated) = (self.verify_crc, self.may_be_truncated);
         while !self.file.is_closed() {
             if let Some(batch) = self.next_of_chunk(py)? {
                 return Ok(Some(batch));
             }
             self.partial_bytes = self.file.partial_bytes();
-            let chunk = self.file.next_chunk(py, self.may_be_truncated, |batches, source, buffer, target| {
-                batches.read(source, buffer, target, |batch| if verify { batch.ensure_valid() } else { Ok(()) })
+            let chunk = self.file.next_chunk(py, may_be_truncated, |batches, source, buffer, target| {
+                let check = |batch: &RecordBatch<'_>| if verify { batch.ensure_valid() } else { Ok(()) };
+                let (length, end) = batches.read(source, buffer, target, check)?;
+                let end = if may_be_truncated { batches.truncated_or_corrupt(source, end)? } else { end };
+                Ok((length, end))
             })?;
             if let Some(Chunk { position, data }) = chunk {
                 (self.data, self.origin, self.next) = (Arc::new(PyBackedBytes::from(data)), position, 0);

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use kafkacomp_arrow::build::Batcher;
 use kafkacomp_core::compress::Compression;
 use kafkacomp_core::limits::MAX_POOLED_BUFFER;
+use kafkacomp_core::log::ensure_truncated_set;
 use kafkacomp_core::record::builder::estimate_size_upper_bound;
 use kafkacomp_core::record::{self, BatchSettings, ConvertOptions};
 use pyo3::prelude::*;
@@ -78,6 +79,12 @@ pub fn convert<'py>(
     max_output_size: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let options = ConvertOptions { to_magic, first_offset: first_offset.0, upgrade, batch_bytes, max_output_size };
-    let converted = detached(data, |data| record::convert(data, options))?;
+    let converted = detached(data, |data| {
+        // Without it, the function is Kafka's, which ends at any incomplete batch.
+        if upgrade {
+            ensure_truncated_set(data)?;
+        }
+        record::convert(data, options)
+    })?;
     bytes(data.py(), &converted.map_err(|error| to_py(data.py(), &error, None))?)
 }

@@ -8,6 +8,7 @@ use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, TimeUnit};
 use kafkacomp_core::compress::CodecFault;
 use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use kafkacomp_core::log::ensure_truncated;
 use kafkacomp_core::record::{Batches, Error, RecordBatch, RecordBlock, RecordReader, Tail};
 use kafkacomp_core::{Category, memory};
 
@@ -46,7 +47,7 @@ pub struct ParseOptions {
 /// Parses the records of each cell into a `list<struct>`.
 ///
 /// A truncated batch at the end of a cell is ignored, because Kafka may truncate a fetch response at any byte. The first batch
-/// must be complete, as in every fetch response (KIP-74).
+/// must be complete, as in every fetch response (KIP-74). If the log continues after it, its size is wrong, and the cell is bad.
 ///
 /// # Errors
 /// The cells are not binary; a cell is bad, unless bad cells become nulls; or the result does not fit into one array.
@@ -128,8 +129,10 @@ impl Parser<'_> {
     fn records(&mut self, cell: &[u8]) -> Result<(), RecordsError> {
         let mut left = self.options.max_output_size;
         let mut batches = Batches::new(cell, 0);
+        let mut last = None;
         for batch in batches.by_ref() {
             let batch = batch?;
+            last = Some(batch);
             if self.options.verify_crc {
                 batch.ensure_valid()?;
             }
@@ -144,7 +147,7 @@ impl Parser<'_> {
             Some(Tail::Partial { position: 0, available, needed }) => {
                 Err(RecordsError::Content(Error::IncompleteBatch { position: 0, available, needed }))
             }
-            _ => Ok(()),
+            tail => Ok(ensure_truncated(cell, 0, tail, last.as_ref())?),
         }
     }
 

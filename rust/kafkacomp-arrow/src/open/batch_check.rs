@@ -2,13 +2,13 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use kafkacomp_core::log::{ReadAt, Span};
+use kafkacomp_core::log::{ReadAt, Span, implied_first};
 use kafkacomp_core::record::{self, RecordBatch, RecordReader};
 
 use super::step::Finish;
 use crate::continuity::{Continuity, Following, Halt};
 use crate::copies::OtherBatches;
-use crate::first_offset::{first_offset, implied_first};
+use crate::first_offset::first_offset;
 use crate::unreadable::SkipUnreadable;
 
 /// The size of batches whose headers are so close that the planner is as fast if it verifies the checksums.

@@ -17,7 +17,7 @@ use crate::known_headers::HeaderCollector;
 use crate::leader_epochs::LeaderEpochs;
 use crate::log_format::log_format_of;
 use crate::missing::PartitionId;
-use crate::open::{Ends, Open};
+use crate::open::{Ends, Open, SetLosses};
 use crate::options::{IsolationLevel, OnError, Partition, Segment};
 use crate::overlap;
 use crate::read_ahead::ReadAhead;
@@ -201,6 +201,7 @@ impl Planner {
             stop: stop.min(length),
             likely_stop: likely_stop.unwrap_or(u64::MAX),
             intact_end: None,
+            losses: SetLosses::default(),
             found: Findings::default(),
             context: Arc::clone(&context),
         };
@@ -284,7 +285,9 @@ impl Planner {
         } else {
             segment.base_offset
         };
-        let reader = ChunkReader::new(position, length, self.options.verify_crc).with_large_corrupt(known);
+        let reader = ChunkReader::new(position, length, self.options.verify_crc)
+            .with_large_corrupt(known)
+            .with_record_set(segment.base_offset.is_none());
         Ok(OpenReader { reader: Reader::Records(reader), stop: found.stop, likely_stop, expected })
     }
 

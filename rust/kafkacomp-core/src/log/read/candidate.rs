@@ -28,6 +28,37 @@ pub struct Candidate {
     pub(super) polynomial: Polynomial,
 }
 
+/// What the header of a batch states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claim {
+    pub(super) candidate: Candidate,
+    /// The first offset; `None` for a wrapper, whose first offset only its records show.
+    pub(super) first: Option<i64>,
+    pub(super) last: i64,
+    /// Whether it is a message of magic 0 or 1 that is not compressed, as those inside a wrapper are.
+    pub(super) is_message: bool,
+    /// Whether all its fields have values that Kafka writes.
+    pub(super) is_regular: bool,
+}
+
+impl Claim {
+    /// The least offset that the batch may have according to its header.
+    pub(super) fn least(&self) -> i64 {
+        self.first.unwrap_or(self.last)
+    }
+
+    /// Whether it is a compressed message of magic 0 or 1.
+    pub(super) fn is_wrapper(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// Whether both are headers of the same batch.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let key = |claim: &Self| (claim.first, claim.last, claim.candidate.stored);
+        key(self) == key(other)
+    }
+}
+
 /// The batches of Kafka 0.8 and later.
 #[derive(Debug, Clone)]
 pub struct BatchLayout;
@@ -61,6 +92,13 @@ pub trait Layout {
     /// Whether batches in the payload of the batch that begins with `header` may end where it ends; also true if its size is
     /// known to be right.
     fn may_enclose_up_to_its_end(header: &[u8]) -> bool;
+
+    /// What `header` states, if it can be that of a batch of any size. `None` for entries, which have no offsets.
+    fn claim(header: &[u8]) -> Option<Claim>;
+
+    /// As [`claim`](Self::claim), with the size that the lengths of key and value add up to, for a message of magic 0 or 1
+    /// whose size field differs from it.
+    fn claim_by_lengths(header: &[u8]) -> Option<Claim>;
 }
 
 /// The first of `most` positions in `data` with a possible size and, in the last of `FIELDS` bytes, a possible magic, or with
@@ -122,6 +160,51 @@ impl Layout for BatchLayout {
             .flatten()
             .is_some_and(|head| head.magic < 2 && lengths_add_up(header, &head) != Some(false))
     }
+
+    fn claim(header: &[u8]) -> Option<Claim> {
+        let candidate = Self::candidate(header, u64::MAX)?;
+        let batch = RecordBatch::of_header(header, 0, BatchHead::read(header, 0).ok()??.magic)?;
+        let (first, last) = (batch.base_offset(), batch.last_offset());
+        let is_message = batch.magic() < 2 && first.is_some();
+        Some(Claim { candidate, first, last, is_message, is_regular: is_regular(&batch) })
+    }
+
+    fn claim_by_lengths(header: &[u8]) -> Option<Claim> {
+        let magic = *header.get(MAGIC_OFFSET)?;
+        let overhead = if magic == 0 { RECORD_OVERHEAD_V0 } else { RECORD_OVERHEAD_V1 };
+        let key_at = LOG_OVERHEAD.saturating_add(key_size_offset(magic as i8));
+        let key = be_i32(header, key_at).filter(|&key| key >= -1)?.max(0);
+        let value_at = key_at.saturating_add(v0_v1::SIZE_OF_LENGTH).saturating_add(key as usize);
+        let value = be_i32(header, value_at).filter(|&value| value >= -1)?.max(0);
+        let size = i32::try_from(overhead as i64 + i64::from(key) + i64::from(value)).ok()?;
+        let mut fixed = [0; Self::HEADER];
+        let length = header.len().min(Self::HEADER);
+        fixed.get_mut(..length)?.copy_from_slice(header.get(..length)?);
+        fixed.get_mut(SIZE_OFFSET..LOG_OVERHEAD)?.copy_from_slice(&size.to_be_bytes());
+        let fixed = fixed.get(..length).filter(|fixed| magic < 2 && *fixed != header)?;
+        Self::claim(fixed)
+    }
+}
+
+/// Whether the attributes, the number of records and the producer of a batch have values that Kafka writes.
+fn is_regular(batch: &RecordBatch<'_>) -> bool {
+    let known_attributes = match batch.magic() {
+        0 => 0x03,
+        1 => 0x0b,
+        _ => 0x7f,
+    };
+    let count = batch.records_count().map_or(0, i64::from);
+    batch.raw_attributes() & !known_attributes == 0
+        && batch.compression_type().is_ok()
+        && count <= i64::from(batch.last_offset_delta()) + 1
+        && batch.producer_id() >= -1
+        && batch.base_timestamp() >= -1
+        && batch.max_timestamp() >= -1
+}
+
+/// Where the length of the key is, after offset and size.
+fn key_size_offset(magic: i8) -> usize {
+    if magic == 0 { v0_v1::KEY_SIZE_OFFSET_V0 } else { v0_v1::KEY_SIZE_OFFSET_V1 }
 }
 
 /// Whether a batch of magic 2 may have these fields and these first bytes of records.
@@ -161,12 +244,9 @@ fn v2_is_possible(batch: &RecordBatch<'_>, header: &[u8], length: usize) -> bool
 /// Whether the lengths of key and value add up to the size of a message of magic 0 or 1; `None` if the length of the value is
 /// not within `header`.
 fn lengths_add_up(header: &[u8], head: &BatchHead) -> Option<bool> {
-    let (key_at, overhead) = match head.magic {
-        0 => (v0_v1::KEY_SIZE_OFFSET_V0, RECORD_OVERHEAD_V0),
-        _ => (v0_v1::KEY_SIZE_OFFSET_V1, RECORD_OVERHEAD_V1),
-    };
+    let overhead = if head.magic == 0 { RECORD_OVERHEAD_V0 } else { RECORD_OVERHEAD_V1 };
     let content = i64::from(head.size) - overhead as i64;
-    let key_at = LOG_OVERHEAD.saturating_add(key_at);
+    let key_at = LOG_OVERHEAD.saturating_add(key_size_offset(head.magic));
     let key = i64::from(be_i32(header, key_at)?).max(0);
     if key > content {
         return Some(false);
@@ -211,5 +291,13 @@ impl Layout for EntryLayout {
     /// A message ends with its payload.
     fn may_enclose_up_to_its_end(_: &[u8]) -> bool {
         true
+    }
+
+    fn claim(_: &[u8]) -> Option<Claim> {
+        None
+    }
+
+    fn claim_by_lengths(_: &[u8]) -> Option<Claim> {
+        None
     }
 }

@@ -11,6 +11,7 @@ use std::ops::ControlFlow;
 use super::candidate::{BatchLayout, Layout};
 use super::chunk_buffer::ChunkBuffer;
 use super::large_corrupt::LargeCorrupt;
+use super::resume::Before;
 use super::resync::{Resync, Steps};
 use super::source::{ReadAt, is_unreadable, part, read_part};
 use super::window::{CAPACITY, extend_chunk, leading_zeros};
@@ -77,6 +78,10 @@ pub struct Chunks<F> {
     search: Resync<F>,
     /// [`completed`](Self::completed).
     completed: usize,
+    /// The last batches of the last two chunks that have any.
+    seen: [Option<Before>; 2],
+    /// Whether nothing but the bytes themselves determines the offsets: see [`super::resume`].
+    is_record_set: bool,
 }
 
 /// Reads a segment, chunk by chunk.
@@ -103,6 +108,11 @@ impl<F> Chunks<F> {
         self.end
     }
 
+    /// The offset after the last complete batch that was read before the position.
+    pub fn end_offset(&self) -> Option<i64> {
+        self.seen[1].map(|seen| seen.end_offset())
+    }
+
     /// The number of bytes of the truncated last batch after a chunk that ended so; 0 after any other.
     pub fn partial_bytes(&self, ended: &ChunkEnd) -> u64 {
         if matches!(ended, ChunkEnd::Truncated(_)) { self.left() } else { 0 }
@@ -117,23 +127,39 @@ impl<F> Chunks<F> {
 impl<F: Layout> Chunks<F> {
     pub(super) fn with_layout(layout: F, position: u64, end: u64, verifies: bool) -> Self {
         let position = position.min(end);
-        Self { position, end, layout, verifies, search: Resync::new(position, end), completed: 0 }
+        let search = Resync::new(position, end);
+        Self { position, end, layout, verifies, search, completed: 0, seen: [None; 2], is_record_set: false }
+    }
+
+    /// Reads a record set, or a file whose name has no base offset, instead of a segment of a log.
+    #[must_use]
+    pub fn with_record_set(mut self, is_record_set: bool) -> Self {
+        self.is_record_set = is_record_set;
+        self
     }
 
     /// Continues at another position.
     pub fn seek(&mut self, position: u64) {
         self.position = position.min(self.end);
+        // A chunk that is read again is not before itself.
+        while self.seen[1].is_some_and(|seen| seen.end > self.position) {
+            self.seen = [None, self.seen[0]];
+        }
     }
 
-    /// Continues at the first intact batch after the corrupt one that ended the last chunk (see [`Resync`]), and returns its
+    /// Continues where the log does after the corrupt batch that ended the last chunk (see [`super::resume`]), and returns that
     /// position.
     ///
     /// # Errors
     /// [`ReadError`] if the bytes cannot be read.
     pub fn resync(&mut self, source: &dyn ReadAt) -> Result<u64, ReadError> {
-        let next = self.search.next_intact(source, self.position)?;
+        let next = self.next(source)?;
         self.seek(next);
         Ok(next)
+    }
+
+    fn next(&mut self, source: &dyn ReadAt) -> Result<u64, ReadError> {
+        self.search.resume(source, self.position, self.seen[1], self.is_record_set)
     }
 
     /// Reuses what an earlier pass over the same file has found, so that it is not read again.
@@ -381,6 +407,17 @@ impl ChunkReader {
         Self::with_layout(BatchLayout, position, end, verifies)
     }
 
+    /// What ended a chunk of a source whose last batch may be truncated: such a batch is corrupt if the log continues after it.
+    ///
+    /// # Errors
+    /// [`ReadError`] if the bytes cannot be read.
+    pub fn truncated_or_corrupt(&mut self, source: &dyn ReadAt, ended: ChunkEnd) -> Result<ChunkEnd, ReadError> {
+        Ok(match ended {
+            ChunkEnd::Truncated(error) if self.next(source)? < self.end => ChunkEnd::Corrupt(error),
+            ended => ended,
+        })
+    }
+
     /// Reads about `target` bytes of complete batches and returns their size. A batch that `check` refuses ends the chunk
     /// before it. The batches are in `buffer`, or in the source if it is in memory; see [`chunk_bytes`].
     ///
@@ -393,29 +430,44 @@ impl ChunkReader {
         target: usize,
         mut check: impl FnMut(&RecordBatch<'_>) -> record::Result<()>,
     ) -> Result<(usize, ChunkEnd), ReadError> {
-        self.read_layout(source, buffer, target, |_, data, begin| whole_batches(data, begin, &mut check))
+        let mut last = None;
+        let read = self.read_layout(source, buffer, target, |_, data, begin| {
+            let (used, stopped, found) = whole_batches(data, begin, &mut check);
+            last = found.or(last);
+            (used, stopped)
+        })?;
+        if last.is_some() {
+            self.seen = [self.seen[1], last];
+        }
+        Ok(read)
     }
 }
 
-/// The size of the complete batches at the start of `data`, and what follows them.
+/// The size of the complete batches at the start of `data`, what follows them, and the last one.
 fn whole_batches(
     data: &[u8],
     begin: u64,
     check: &mut impl FnMut(&RecordBatch<'_>) -> record::Result<()>,
-) -> (usize, Stopped) {
+) -> (usize, Stopped, Option<Before>) {
     let mut batches = Batches::new(data, begin);
-    let mut intact = begin;
+    let (mut intact, mut last) = (begin, begin);
     let used = |intact: u64| intact.saturating_sub(begin) as usize;
+    let at = |last: u64| {
+        let data = data.get(used(last)..).unwrap_or_default();
+        RecordBatch::new(data, last).ok().map(|batch| Before::of(&batch))
+    };
     while let Some(next) = batches.next() {
         if let Err(error) = next.and_then(|batch| check(&batch)) {
-            return (used(intact), Stopped::Corrupt(error.into()));
+            let before = if intact > begin { at(last) } else { None };
+            return (used(intact), Stopped::Corrupt(error.into()), before);
         }
-        intact = batches.position();
+        (last, intact) = (intact, batches.position());
     }
+    let before = if intact > begin { at(last) } else { None };
     let stopped = match batches.tail() {
         Some(Tail::Partial { needed, .. }) => Stopped::Partial(needed),
         Some(Tail::Zeros { .. }) => Stopped::Zeros,
         Some(Tail::End) | None => Stopped::End,
     };
-    (used(intact), stopped)
+    (used(intact), stopped, before)
 }

@@ -16,7 +16,6 @@
 
 use std::marker::PhantomData;
 
-use super::batch_headers::BatchHeader;
 use super::candidate::{BatchLayout, Candidate, Layout};
 use super::large_corrupt::{Fault, LargeCorrupt};
 use super::source::{ReadAt, read_part};
@@ -37,7 +36,7 @@ const LEAST_BUDGET: u64 = 1 << 20;
 #[derive(Debug, Clone)]
 pub struct Resync<F = BatchLayout> {
     pub(super) window: Window,
-    end: u64,
+    pub(super) end: u64,
     budget: u64,
     /// The position of the caller up to which the budget has grown.
     paid_to: u64,
@@ -101,23 +100,6 @@ impl<F: Layout> Resync<F> {
         Ok(next)
     }
 
-    /// As [`next_intact`](Self::next_intact), for the `position` at which a walk by headers found no batch. If `before`, the last
-    /// batch of the walk, is corrupt, its size may be wrong, and the search begins there. Also returns whether it is corrupt.
-    ///
-    /// # Errors
-    /// [`ReadError`] if the bytes cannot be read.
-    pub fn next_intact_of_walk(
-        &mut self,
-        source: &dyn ReadAt,
-        position: u64,
-        before: Option<&BatchHeader>,
-    ) -> Result<(u64, bool), ReadError> {
-        let Some(before) = before else { return Ok((self.next_intact(source, position)?, false)) };
-        let is_corrupt = self.verify(source, before.position, before.size)?.is_err();
-        let begin = if is_corrupt { before.position } else { position };
-        Ok((self.next_intact(source, begin)?, is_corrupt))
-    }
-
     fn search(&mut self, source: &dyn ReadAt, position: u64) -> Result<u64, ReadError> {
         self.window.release(position);
         self.window.load(source, position, position.saturating_add(F::HEADER as u64).min(self.end), self.end)?;
@@ -179,7 +161,7 @@ impl<F: Layout> Resync<F> {
         self.paid_to = self.paid_to.max(position);
     }
 
-    fn header(&mut self, source: &dyn ReadAt, position: u64) -> Result<Header, ReadError> {
+    pub(super) fn header(&mut self, source: &dyn ReadAt, position: u64) -> Result<Header, ReadError> {
         let () = Self::HEADER_FITS;
         let to = position.saturating_add(F::HEADER as u64).min(self.end);
         if self.window.has(position, to) || self.window.fits(position, to) {
@@ -230,7 +212,7 @@ impl<F: Layout> Resync<F> {
     }
 
     /// Looks at the batch at `position`, which must end at `limit` or before.
-    fn check(&mut self, source: &dyn ReadAt, position: u64, limit: u64) -> Result<Check, ReadError> {
+    pub(super) fn check(&mut self, source: &dyn ReadAt, position: u64, limit: u64) -> Result<Check, ReadError> {
         let header = self.header(source, position)?;
         let Some(candidate) = F::candidate(&header, limit.saturating_sub(position)) else { return Ok(Check::NoBatch) };
         if !self.pay(candidate.length) {
@@ -249,7 +231,7 @@ impl<F: Layout> Resync<F> {
     }
 
     /// Adds `[from, to)` to a checksum, from the window as far as that goes.
-    fn sum_up(&mut self, source: &dyn ReadAt, running: &mut Running, from: u64, to: u64) -> Result<(), ReadError> {
+    pub(super) fn sum_up(&mut self, source: &dyn ReadAt, running: &mut Running, from: u64, to: u64) -> Result<(), ReadError> {
         let mut scratch = Vec::new();
         let mut at = from;
         while at < to {
@@ -278,7 +260,7 @@ impl<F: Layout> Resync<F> {
     }
 
     /// The intact batch that begins first in `[from, limit)` and ends there.
-    fn first_intact(&mut self, source: &dyn ReadAt, from: u64, limit: u64) -> Result<Option<Extent>, ReadError> {
+    pub(super) fn first_intact(&mut self, source: &dyn ReadAt, from: u64, limit: u64) -> Result<Option<Extent>, ReadError> {
         let from = if self.barren.contains(&from) { self.barren.end.min(limit) } else { from };
         if let Some((begin, found)) = self.known
             && begin <= from
@@ -335,7 +317,7 @@ impl<F: Layout> Resync<F> {
 }
 
 /// The first bytes of a batch.
-struct Header {
+pub(super) struct Header {
     bytes: [u8; MAX_HEADER],
     length: usize,
 }
@@ -360,7 +342,7 @@ impl std::ops::Deref for Header {
 }
 
 /// What is at a position.
-enum Check {
+pub(super) enum Check {
     /// An intact batch that ends at this position.
     Intact(u64),
     /// A batch whose checksum is wrong.

@@ -15,7 +15,8 @@ use crate::log::error::{Error, ReadError};
 use crate::log::read::ahead::KeptAhead;
 use crate::log::read::placement::Span;
 use crate::log::read::source::{ReadAt, read_full};
-use crate::log::read::walk::{CorruptRange, SegmentPart, walk_segment};
+use crate::log::read::chunk::ChunkReader;
+use crate::log::read::walk::{CorruptRange, SegmentPart, walk_chunks};
 use crate::memory;
 use crate::record::{Batches, RecordBatch};
 
@@ -51,7 +52,8 @@ pub fn walk_in_order<V: Visitor>(
         visitor,
     };
     let mut zeros = None;
-    let walked = walk_segment(source, &mut |part, position| {
+    let mut chunks = ChunkReader::new(0, source.length()?, true).with_record_set(bounds.base_offset.is_none());
+    let walked = walk_chunks(source, &mut chunks, &mut |part, position| {
         let taken = match part {
             SegmentPart::Batches { data, position } => walk.run(data, position),
             SegmentPart::Corrupt(range) => walk.corrupt(range),

@@ -1,0 +1,377 @@
+//! Where a log continues after corrupt bytes.
+//!
+//! [`Resync::next_intact`] finds intact batches by their bytes alone. Such a batch may be inside another one: a message of a
+//! compressed wrapper that snappy stored as a literal, or a batch in the value of a record. This module tells them apart.
+//!
+//! 1. **Inside the corrupt batch.** If the header of the corrupt batch can be right, nothing up to the end that it states is a
+//!    batch of the log, unless its size is wrong. The size is wrong if the checksum of the corrupt batch is right for the bytes
+//!    up to the batch found; or if the batch found begins with the offset after those in the header and is followed by another
+//!    one, or by the end. Messages of formats 0 and 1 have their size twice; if the checksum is right for the lengths of key
+//!    and value, their size field is wrong.
+//! 2. **Inside a batch whose header is gone.** Where the batches before are wrappers, an uncompressed message may come from a
+//!    wrapper. It counts if the messages from there on continue the offsets before and lead to a batch that continues them.
+//! 3. **In a record set** (bytes, a file object, a cell), nothing else judges offsets, as names and other segments do in a log.
+//!    There, rule 1 is true of all corrupt batches, and in a log of truncated last ones and, for messages, of wrappers. Also, a
+//!    batch counts only if its offset is not below those before and another batch or the end follows it. Batches between two
+//!    corrupt ranges count if their offsets fit between those around them.
+//!
+//! The end of a fetch response truncates its last batch. That is not corruption, if no batch counts by these rules. So the
+//! same rules decide for every reader whether a truncated last batch is one, and where reading resumes.
+
+use super::batch_headers::BatchHeader;
+use super::candidate::{BatchLayout, Claim, Layout};
+use super::implied_offsets::implied_first;
+use super::resync::{Check, Resync};
+use super::source::{InMemory, ReadAt, read_part};
+use crate::checksum::running::Running;
+use crate::log::error::ReadError;
+use crate::log::index::MAX_RELATIVE_OFFSET;
+use crate::record::layout::v2::RECORD_BATCH_OVERHEAD;
+use crate::record::{Batches, Error, RecordBatch, RecordReader, Tail};
+
+/// The number of bytes of batches that follow one another after which they are taken for batches of the log.
+const ENOUGH: u64 = 1 << 20;
+/// The largest wrapper that is decompressed for its first offset, and the most bytes that it may decompress to.
+const MOST_DECODED: usize = 8 << 20;
+/// The most wrappers that a search decompresses.
+const MOST_WRAPPERS: u32 = 16;
+/// The most runs of batches between corrupt ranges that are kept until what follows them is known.
+const MOST_FRAGMENTS: usize = 64;
+
+/// The last intact batch before corrupt bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Before {
+    /// Where it ends.
+    pub(super) end: u64,
+    last: i64,
+    is_wrapper: bool,
+}
+
+impl Before {
+    /// From the batch itself.
+    pub fn of(batch: &RecordBatch<'_>) -> Self {
+        Self {
+            end: batch.position().saturating_add(batch.size_in_bytes() as u64),
+            last: batch.last_offset(),
+            is_wrapper: batch.base_offset().is_none(),
+        }
+    }
+
+    /// The offset after it.
+    pub(super) fn end_offset(&self) -> i64 {
+        self.last.saturating_add(1)
+    }
+
+    /// From its header.
+    pub(super) fn of_header(header: &BatchHeader) -> Self {
+        Self { end: header.end(), last: header.last_offset, is_wrapper: header.span.first.is_none() }
+    }
+}
+
+/// The corrupt batch, if its header can be right.
+struct Corrupt {
+    claim: Claim,
+    /// The end that the header states.
+    end: u64,
+    /// The checksum of its bytes up to a position.
+    running: Running,
+    summed_to: u64,
+}
+
+/// Intact batches that follow one another.
+struct Run {
+    begin: u64,
+    end: u64,
+    first: i64,
+    last: i64,
+    /// Whether neither a batch that continues the run nor the end of the source follows.
+    is_broken: bool,
+}
+
+/// What a batch that was found is.
+enum Verdict {
+    /// The next batch of the log.
+    Next,
+    /// A batch of the log if the offsets of its run fit what follows.
+    Fragment(Run),
+    /// No batch of the log.
+    Inside,
+}
+
+/// The rules for one corrupt range.
+struct Judge {
+    corrupt: Option<Corrupt>,
+    before: Option<Before>,
+    is_record_set: bool,
+    wrappers_left: u32,
+}
+
+impl Judge {
+    fn expected(&self) -> Option<i64> {
+        self.before.map(|before| before.end_offset())
+    }
+
+    /// Whether `offset` is below the expected one, or so far above it that no segment has both.
+    fn is_contradicted(&self, offset: i64) -> bool {
+        self.expected().is_some_and(|expected| {
+            offset < expected || offset.saturating_sub(expected) > MAX_RELATIVE_OFFSET
+        })
+    }
+}
+
+impl<F: Layout> Resync<F> {
+    /// Finds where the log continues after the corrupt batch at `position`: the position of a batch, or the source's end. `before`
+    /// is the intact batch before it, if that is known.
+    ///
+    /// # Errors
+    /// [`ReadError`] if the bytes cannot be read.
+    pub fn resume(
+        &mut self,
+        source: &dyn ReadAt,
+        position: u64,
+        before: Option<Before>,
+        is_record_set: bool,
+    ) -> Result<u64, ReadError> {
+        let mut at = self.next_intact(source, position)?;
+        if at >= self.end {
+            return Ok(at);
+        }
+        let mut judge = Judge { corrupt: None, before, is_record_set, wrappers_left: MOST_WRAPPERS };
+        if let Some(end) = self.end_by_lengths(source, position)? {
+            at = self.intact_from(source, end)?;
+            if at == end {
+                return Ok(at);
+            }
+        } else {
+            judge.corrupt = self.corrupt(source, position, &judge)?;
+        }
+        let mut fragments: Vec<Run> = Vec::new();
+        while at < self.end {
+            let Some(claim) = self.claim(source, at)? else { return Ok(at) };
+            let after = match self.judge(source, at, &claim, &mut judge)? {
+                Verdict::Next => {
+                    let fits = |run: &&Run| run.last < claim.least() && !judge.is_contradicted(run.first);
+                    return Ok(fragments.iter().find(fits).map_or(at, |run| run.begin));
+                }
+                Verdict::Inside => at.saturating_add(claim.candidate.length),
+                Verdict::Fragment(run) => {
+                    let end = run.end;
+                    if fragments.len() < MOST_FRAGMENTS {
+                        fragments.push(run);
+                    }
+                    end
+                }
+            };
+            at = self.intact_from(source, after)?;
+        }
+        let counts = |run: &&Run| !is_record_set || Some(run.first) == judge.expected();
+        Ok(fragments.iter().find(counts).map_or(self.end, |run| run.begin))
+    }
+
+    /// As [`resume`](Self::resume), for the `position` at which a walk by headers found no batch. If `before`, the last
+    /// batch of the walk, is corrupt, its size may be wrong, and the search begins there. Also returns whether it is corrupt.
+    ///
+    /// # Errors
+    /// [`ReadError`] if the bytes cannot be read.
+    pub fn next_intact_of_walk(
+        &mut self,
+        source: &dyn ReadAt,
+        position: u64,
+        before: Option<&BatchHeader>,
+    ) -> Result<(u64, bool), ReadError> {
+        let Some(before) = before else { return Ok((self.resume(source, position, None, false)?, false)) };
+        let is_corrupt = self.verify(source, before.position, before.size)?.is_err();
+        if is_corrupt {
+            return Ok((self.resume(source, before.position, None, false)?, true));
+        }
+        Ok((self.resume(source, position, Some(Before::of_header(before)), false)?, false))
+    }
+
+    fn intact_from(&mut self, source: &dyn ReadAt, from: u64) -> Result<u64, ReadError> {
+        Ok(self.first_intact(source, from, self.end)?.map_or(self.end, |(start, _)| start))
+    }
+
+    fn claim(&mut self, source: &dyn ReadAt, position: u64) -> Result<Option<Claim>, ReadError> {
+        Ok(F::claim(&self.header(source, position)?))
+    }
+
+    /// Where the message at `position` ends, if its checksum shows that only its size is wrong.
+    fn end_by_lengths(&mut self, source: &dyn ReadAt, position: u64) -> Result<Option<u64>, ReadError> {
+        let header = self.header(source, position)?;
+        let Some(Claim { candidate, .. }) = F::claim_by_lengths(&header) else { return Ok(None) };
+        let end = position.saturating_add(candidate.length);
+        if end > self.end {
+            return Ok(None);
+        }
+        let mut running = Running::new(candidate.polynomial);
+        self.sum_up(source, &mut running, position.saturating_add(u64::from(candidate.covered_from)), end)?;
+        Ok(Some(end).filter(|_| running.value() == candidate.stored))
+    }
+
+    fn corrupt(&mut self, source: &dyn ReadAt, position: u64, judge: &Judge) -> Result<Option<Corrupt>, ReadError> {
+        let Some(claim) = self.claim(source, position)?.filter(|claim| claim.is_regular) else { return Ok(None) };
+        // A corrupt header may have any offset.
+        if judge.expected().is_some_and(|expected| claim.least().saturating_sub(expected) > MAX_RELATIVE_OFFSET) {
+            return Ok(None);
+        }
+        Ok(Some(Corrupt {
+            claim,
+            end: position.saturating_add(claim.candidate.length),
+            running: Running::new(claim.candidate.polynomial),
+            summed_to: position.saturating_add(u64::from(claim.candidate.covered_from)),
+        }))
+    }
+
+    fn judge(
+        &mut self,
+        source: &dyn ReadAt,
+        at: u64,
+        claim: &Claim,
+        judge: &mut Judge,
+    ) -> Result<Verdict, ReadError> {
+        if let Some(corrupt) = &judge.corrupt {
+            let is_inside = corrupt.end > self.end
+                || judge.is_record_set
+                || (corrupt.claim.is_wrapper() && claim.is_message);
+            if at == corrupt.end {
+                return Ok(Verdict::Next);
+            }
+            if at < corrupt.end && is_inside {
+                let is_next = self.is_after_wrong_size(source, at, claim, judge)?;
+                return Ok(if is_next { Verdict::Next } else { Verdict::Inside });
+            }
+        }
+        let may_be_inner = claim.is_message && judge.before.is_none_or(|before| before.is_wrapper);
+        if (may_be_inner || judge.is_record_set) && judge.is_contradicted(claim.least()) {
+            return Ok(Verdict::Inside);
+        }
+        if !may_be_inner && !judge.is_record_set {
+            return Ok(Verdict::Next);
+        }
+        let run = self.run(source, at, claim, may_be_inner, judge)?;
+        Ok(if run.is_broken { Verdict::Fragment(run) } else { Verdict::Next })
+    }
+
+    /// Whether the batch at `at` is the one after the corrupt batch, whose size is wrong.
+    fn is_after_wrong_size(
+        &mut self,
+        source: &dyn ReadAt,
+        at: u64,
+        claim: &Claim,
+        judge: &mut Judge,
+    ) -> Result<bool, ReadError> {
+        let expected = judge.expected();
+        let Some(corrupt) = &mut judge.corrupt else { return Ok(false) };
+        if at > corrupt.summed_to {
+            self.sum_up(source, &mut corrupt.running, corrupt.summed_to, at)?;
+            corrupt.summed_to = at;
+        }
+        if at == corrupt.summed_to && corrupt.running.value() == corrupt.claim.candidate.stored {
+            return Ok(true);
+        }
+        let stated = corrupt.claim;
+        let mut is_continued = stated.is_same(claim);
+        if !is_continued && claim.last >= expected.unwrap_or(0).min(stated.last) {
+            let first = self.first_offset(source, at, claim, judge)?;
+            // The messages of a wrapper may have the offsets that come next.
+            let has_expected = stated.first.map_or(claim.is_message, |first| Some(first) == expected);
+            let is_elsewhere = !has_expected || expected.is_some_and(|expected| stated.last < expected);
+            is_continued = first.is_some()
+                && (first == stated.last.checked_add(1) || (first == expected && is_elsewhere));
+        }
+        Ok(is_continued && !self.run(source, at, claim, claim.is_message, judge)?.is_broken)
+    }
+
+    /// The first offset of the batch at `at`; `None` for a wrapper that cannot be decoded.
+    fn first_offset(
+        &mut self,
+        source: &dyn ReadAt,
+        at: u64,
+        claim: &Claim,
+        judge: &mut Judge,
+    ) -> Result<Option<i64>, ReadError> {
+        let size = usize::try_from(claim.candidate.length).ok().filter(|&size| size <= MOST_DECODED);
+        let (None, Some(size), 1..) = (claim.first, size, judge.wrappers_left) else { return Ok(claim.first) };
+        judge.wrappers_left = judge.wrappers_left.saturating_sub(1);
+        let mut buffer = Vec::new();
+        let data = read_part(source, at, size, &mut buffer)?;
+        let batch = RecordBatch::new(data, at).ok();
+        Ok(batch.and_then(|batch| implied_first(&batch, &mut RecordReader::new(MOST_DECODED))))
+    }
+
+    /// The run of batches that begins at `at`. With `is_inner`, it ends at the first batch that is not an uncompressed message.
+    fn run(
+        &mut self,
+        source: &dyn ReadAt,
+        at: u64,
+        claim: &Claim,
+        is_inner: bool,
+        judge: &mut Judge,
+    ) -> Result<Run, ReadError> {
+        let end = at.saturating_add(claim.candidate.length);
+        let mut run = Run { begin: at, end, first: claim.least(), last: claim.last, is_broken: false };
+        while run.end < self.end && run.end.saturating_sub(at) < ENOUGH {
+            let header = self.header(source, run.end)?;
+            let left = self.end.saturating_sub(run.end);
+            let Some(next) = F::claim(&header) else {
+                // The source may end within a header, or with zeros.
+                let is_end = left < RECORD_BATCH_OVERHEAD as u64 || header.iter().all(|&byte| byte == 0);
+                run.is_broken = !is_end;
+                return Ok(run);
+            };
+            if next.least() <= run.last {
+                run.is_broken = true;
+                return Ok(run);
+            }
+            if next.candidate.length > left {
+                return Ok(run);
+            }
+            let next_end = match self.check(source, run.end, self.end)? {
+                Check::Intact(end) => end,
+                Check::TooFar => return Ok(run),
+                Check::Corrupt { .. } | Check::NoBatch => {
+                    run.is_broken = true;
+                    return Ok(run);
+                }
+            };
+            if is_inner && !next.is_message {
+                let first = self.first_offset(source, run.end, &next, judge)?;
+                run.is_broken = first != run.last.checked_add(1);
+                return Ok(run);
+            }
+            (run.end, run.last) = (next_end, next.last);
+        }
+        Ok(run)
+    }
+}
+
+/// Checks that the end of a record set only truncates its last batch. `data` begin at the position `origin`, `tail` is what follows
+/// its last complete batch, and `before` is that batch.
+///
+/// # Errors
+/// [`Error::IncompleteBatch`] if the log continues after the incomplete batch, so that its size is wrong.
+pub fn ensure_truncated(
+    data: &[u8],
+    origin: u64,
+    tail: Option<Tail>,
+    before: Option<&RecordBatch<'_>>,
+) -> Result<(), Error> {
+    let Some(Tail::Partial { position, available, needed }) = tail else { return Ok(()) };
+    let (at, end) = (position.saturating_sub(origin), data.len() as u64);
+    let mut search = Resync::<BatchLayout>::new(at, end);
+    match search.resume(&InMemory(data), at, before.map(Before::of), true) {
+        Ok(next) if next < end => Err(Error::IncompleteBatch { position, available, needed }),
+        // Bytes in memory can be read.
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// [`ensure_truncated`] for all batches of `data`.
+///
+/// # Errors
+/// As there; a batch that is otherwise corrupt is not an error here.
+pub fn ensure_truncated_set(data: &[u8]) -> Result<(), Error> {
+    let mut batches = Batches::new(data, 0);
+    let last = batches.by_ref().map_while(Result::ok).last();
+    ensure_truncated(data, 0, batches.tail(), last.as_ref())
+}

@@ -1,0 +1,96 @@
+"""Real wrappers of formats 0 and 1 that are truncated or have a hole: no message inside is taken for a batch."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+import kafkacomp as kc
+from corruption.tools import spark_drop
+from golden.expect import FULL, SMALL
+from kafkacomp import log, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Segments with wrappers; the base offset is in the name, or 0.
+VECTORS = {
+    f"{path.parent.name}/{path.name}": path
+    for root in (FULL, SMALL)
+    for codec in ("snappy", "gzip", "lz4")
+    for path in sorted((root / "legacy").glob(f"broker-*/*{codec}*.log"))
+}
+SAMPLE = [name for name in sorted(VECTORS) if "snappy" in name and name.startswith(("broker-0.8", "broker-0.10.0"))]
+Rows = set[tuple[int, "bytes | None", "bytes | None"]]
+
+
+def base_of(path: Path) -> int:
+    digits = path.name.removesuffix(".log").rpartition(".")[2]
+    return int(digits) if digits.isdigit() else 0
+
+
+def read(source: Path | bytes) -> Rows:
+    table = pa.table(kc.scan(source, columns=["offset", "key", "value"], on_error="skip"))
+    return set(zip(*(table[name].to_pylist() for name in ("offset", "key", "value")), strict=True))
+
+
+def strict(source: Path | bytes) -> Rows:
+    rows: Rows = set()
+    try:
+        for batch in kc.scan(source, columns=["offset", "key", "value"]):
+            rows |= set(zip(*(pa.record_batch(batch)[name].to_pylist() for name in range(3)), strict=True))
+    except kc.KafkaCompError:
+        pass
+    return rows
+
+
+def check(name: str, folder: Path, damages: list[tuple[int, int | None]]) -> None:
+    """Each damage is a truncation, or a hole in a range of bytes."""
+    path = VECTORS[name]
+    data = path.read_bytes()
+    truth = read(data)
+    offsets = {offset for offset, _, _ in truth}
+    for number, (begin, end) in enumerate(damages):
+        left = data[:begin] if end is None else data[:begin] + b"\x07" * (end - begin) + data[end:]
+        partition = folder / str(number) / "t-0"
+        partition.mkdir(parents=True)
+        segment = partition / f"{base_of(path):020}.log"
+        segment.write_bytes(left)
+        place = (name, begin, end)
+        assert read(left) <= truth, place
+        assert read(partition) <= truth, place
+        assert strict(left) <= truth, place
+        assert strict(partition) <= truth, place
+        report = log.verify_segment(segment)
+        assert report.last_offset is None or report.last_offset in offsets, place
+        target = folder / str(number) / "repaired" / "t-0"
+        try:
+            log.repair(partition, target)
+        except kc.KafkaCompError:
+            continue
+        assert read(target) <= truth, place
+        answer = spark_drop(partition, split_size=max(300, len(left) // 3))
+        assert {offset for offset, _ in answer.rows or []} <= offsets, place
+
+
+def some(name: str, count: int) -> list[tuple[int, int | None]]:
+    size, rng = VECTORS[name].stat().st_size, random.Random(name)
+    cuts: list[tuple[int, int | None]] = [(rng.randrange(1, size), None) for _ in range(count)]
+    starts = [rng.randrange(1, size) for _ in range(count)]
+    return cuts + [(start, min(size, start + rng.choice((20, 200, 4096)))) for start in starts]
+
+
+@pytest.mark.parametrize("name", SAMPLE[:8])
+def test_nothing_that_was_not_in_the_log(name: str, tmp_path: Path) -> None:
+    check(name, tmp_path, some(name, 3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(VECTORS))
+def test_nothing_at_any_truncation(name: str, tmp_path: Path) -> None:
+    size = min(VECTORS[name].stat().st_size, 20_000)
+    last = VECTORS[name].stat().st_size
+    check(name, tmp_path, [(cut, None) for cut in range(last - size + 1, last, 7)] + some(name, 200))
