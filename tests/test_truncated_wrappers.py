@@ -94,3 +94,24 @@ def test_nothing_at_any_truncation(name: str, tmp_path: Path) -> None:
     size = min(VECTORS[name].stat().st_size, 20_000)
     last = VECTORS[name].stat().st_size
     check(name, tmp_path, [(cut, None) for cut in range(last - size + 1, last, 7)] + some(name, 200))
+
+
+def test_offsets_far_above_the_base_offset(tmp_path: Path) -> None:
+    """Compaction before KAFKA-6264 made segments that a broker of today splits: they are read, and verify warns."""
+    offsets = [0, 1, 2**31 + 5, 2**31 + 9, 2**32]
+    built = [record.RecordBatchBuilder(1, "gzip", base_offset=offset) for offset in offsets]
+    for builder in built:
+        builder.append(b"value")
+    segment = tmp_path / "t-0" / f"{0:020}.log"
+    segment.parent.mkdir()
+    segment.write_bytes(b"".join(builder.build() for builder in built))
+    for on_error in ("raise", "skip"):
+        reader = kc.scan(segment.parent, columns=["offset"], on_error=on_error)
+        assert pa.table(reader)["offset"].to_pylist() == offsets
+    report = log.verify_segment(segment)
+    assert report.corrupt_batches == 0
+    (text,) = [each.message for each in report.findings if "2^31" in each.message]
+    assert f"offset {offsets[-1]}" in text
+    # One such offset alone is not believed.
+    segment.write_bytes(b"".join(builder.build() for builder in built[:3]))
+    assert pa.table(kc.scan(segment.parent, columns=["offset"], on_error="skip"))["offset"].to_pylist() == [0, 1]

@@ -223,11 +223,8 @@ impl Open {
         if matches!(end, ChunkEnd::Truncated(_)) && self.active && self.grows() {
             return Ok(Step::Done(Finish::Growing));
         }
-        let end = if self.may_be_truncated {
-            self.reader.truncated_or_corrupt(self.source.0.as_ref(), end)?
-        } else {
-            end
-        };
+        let end =
+            if self.may_be_truncated { self.reader.truncated_or_corrupt(self.source.0.as_ref(), end)? } else { end };
         Ok(match end {
             ChunkEnd::More => Step::More,
             ChunkEnd::End => self.at_end(options, &warn),

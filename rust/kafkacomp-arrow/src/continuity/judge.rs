@@ -92,7 +92,8 @@ impl Continuity {
             Placement::InOrder
                 if next.is_none()
                     && least > expected
-                    && span.last.saturating_sub(self.context.base_offset) > MAX_RELATIVE_OFFSET =>
+                    && span.last.saturating_sub(self.context.base_offset) > MAX_RELATIVE_OFFSET
+                    && expected.saturating_sub(self.context.base_offset) <= MAX_RELATIVE_OFFSET =>
             {
                 Placement::Misplaced { offset_field: None }
             }

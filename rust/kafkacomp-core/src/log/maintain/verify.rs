@@ -19,6 +19,7 @@ use crate::log::continuity::sequence::{
     Content, EpochFault, Judgement, KnownBatches, Place, SegmentBounds, Visitor, walk_in_order,
 };
 use crate::log::error::{ContentError, Error};
+use crate::log::index::MAX_RELATIVE_OFFSET;
 use crate::log::index::checkpoint::LeaderEpochEntry;
 use crate::log::index::offset::{OffsetIndex, OffsetPosition};
 use crate::log::index::time::{TimeIndex, TimestampOffset};
@@ -102,7 +103,15 @@ pub fn verify_segment<B>(
         ControlFlow::Continue(found) => found,
         ControlFlow::Break(ended) => return Ok(ControlFlow::Break(ended)),
     };
-    let Check { mut report, indexes, progress, .. } = check;
+    let Check { mut report, indexes, progress, last_offset, .. } = check;
+    if let (Some(base), Some(last)) = (options.base_offset, last_offset)
+        && last.saturating_sub(base) > MAX_RELATIVE_OFFSET
+    {
+        let message = format!(
+            "offset {last} is more than 2^31 - 1 above the base offset: a broker of Kafka 2.0 or later splits the segment"
+        );
+        report.add(FindingFile::Log, 0, false, message);
+    }
     if let ControlFlow::Break(ended) = progress(end) {
         return Ok(ControlFlow::Break(ended));
     }

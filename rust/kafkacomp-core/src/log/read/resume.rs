@@ -16,13 +16,16 @@
 //!    corrupt ranges count if their offsets fit between those around them.
 //!
 //! The end of a fetch response truncates its last batch. That is not corruption, if no batch counts by these rules. So the
-//! same rules decide for every reader whether a truncated last batch is one, and where reading resumes.
+//! same rules decide for every reader whether a truncated last batch is one, and where reading resumes. After a truncated batch
+//! whose header can be right, only positions are examined at which an offset close to its own is: in an intact response, the
+//! search compares a fifth of the bytes of that batch and computes no checksum.
 
 use super::batch_headers::BatchHeader;
 use super::candidate::{BatchLayout, Claim, Layout};
 use super::implied_offsets::implied_first;
-use super::resync::{Check, Resync};
+use super::resync::{Check, PIECE, Resync};
 use super::source::{InMemory, ReadAt, read_part};
+use super::window::leading_zeros;
 use crate::checksum::running::Running;
 use crate::log::error::ReadError;
 use crate::log::index::MAX_RELATIVE_OFFSET;
@@ -37,6 +40,27 @@ const MOST_DECODED: usize = 8 << 20;
 const MOST_WRAPPERS: u32 = 16;
 /// The most runs of batches between corrupt ranges that are kept until what follows them is known.
 const MOST_FRAGMENTS: usize = 64;
+
+/// The number of bytes of an offset that are the same in batches near one another.
+const PREFIX: usize = 5;
+/// The number of offsets after a batch in which the last offset of the next one is expected.
+const FEW_OFFSETS: i64 = 1 << 16;
+
+/// Where `prefix` is in `data`. Compares about one of as many bytes as `prefix` has (Horspool's algorithm).
+fn position_of(data: &[u8], prefix: &[u8; PREFIX]) -> Option<usize> {
+    let mut shifts = [PREFIX as u8; 256];
+    for (index, &byte) in prefix.iter().take(PREFIX - 1).enumerate() {
+        shifts[usize::from(byte)] = (PREFIX - 1 - index) as u8;
+    }
+    let mut at = 0_usize;
+    while let Some(&last) = data.get(at + PREFIX - 1) {
+        if last == prefix[PREFIX - 1] && data.get(at..).is_some_and(|rest| rest.starts_with(prefix)) {
+            return Some(at);
+        }
+        at += usize::from(shifts[usize::from(last)]);
+    }
+    None
+}
 
 /// The last intact batch before corrupt bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,9 +137,8 @@ impl Judge {
 
     /// Whether `offset` is below the expected one, or so far above it that no segment has both.
     fn is_contradicted(&self, offset: i64) -> bool {
-        self.expected().is_some_and(|expected| {
-            offset < expected || offset.saturating_sub(expected) > MAX_RELATIVE_OFFSET
-        })
+        self.expected()
+            .is_some_and(|expected| offset < expected || offset.saturating_sub(expected) > MAX_RELATIVE_OFFSET)
     }
 }
 
@@ -132,18 +155,20 @@ impl<F: Layout> Resync<F> {
         before: Option<Before>,
         is_record_set: bool,
     ) -> Result<u64, ReadError> {
-        let mut at = self.next_intact(source, position)?;
-        if at >= self.end {
-            return Ok(at);
-        }
         let mut judge = Judge { corrupt: None, before, is_record_set, wrappers_left: MOST_WRAPPERS };
-        if let Some(end) = self.end_by_lengths(source, position)? {
-            at = self.intact_from(source, end)?;
-            if at == end {
-                return Ok(at);
-            }
-        } else {
+        let by_lengths = self.end_by_lengths(source, position)?;
+        if by_lengths.is_none() {
             judge.corrupt = self.corrupt(source, position, &judge)?;
+            if judge.corrupt.as_ref().is_some_and(|corrupt| corrupt.end > self.end) {
+                return self.after_truncated(source, position, &mut judge);
+            }
+        }
+        let mut at = match by_lengths {
+            Some(end) => self.intact_from(source, end)?,
+            None => self.next_intact(source, position)?,
+        };
+        if by_lengths == Some(at) {
+            return Ok(at);
         }
         let mut fragments: Vec<Run> = Vec::new();
         while at < self.end {
@@ -195,12 +220,73 @@ impl<F: Layout> Resync<F> {
         Ok(F::claim(&self.header(source, position)?))
     }
 
+    /// Where the log continues after the batch at `position`, which the end of the source may truncate; the end if it does. Only a
+    /// batch with an offset close to those of the truncated one can continue the log, so that few bytes are examined.
+    fn after_truncated(&mut self, source: &dyn ReadAt, position: u64, judge: &mut Judge) -> Result<u64, ReadError> {
+        let Some(stated) = judge.corrupt.as_ref().map(|corrupt| corrupt.claim) else { return Ok(self.end) };
+        let next = stated.last.saturating_add(1);
+        let offsets = [Some(next), next.checked_add(FEW_OFFSETS), Some(stated.least()), judge.expected()];
+        let mut searched: Vec<[u8; PREFIX]> = Vec::new();
+        let mut found = self.end;
+        for offset in offsets.into_iter().flatten() {
+            let [prefix @ .., _, _, _] = offset.to_be_bytes();
+            if searched.contains(&prefix) {
+                continue;
+            }
+            searched.push(prefix);
+            let mut at = position;
+            // The checksum of the truncated batch is computed again.
+            judge.corrupt = self.corrupt(source, position, judge)?;
+            while let Some(start) = self.find(source, at.saturating_add(1), found, &prefix)? {
+                at = start;
+                let header = self.header(source, start)?;
+                let Some(claim) = F::claim(&header) else {
+                    // No batch begins where its size would be zero.
+                    if let Some([0, 0, 0, 0]) = header.get(F::SIZE.0..F::SIZE.1) {
+                        let zeros = leading_zeros(&header) as u64;
+                        at = at.saturating_add(zeros.saturating_sub(F::SIZE.1 as u64));
+                    }
+                    continue;
+                };
+                if self.is_after_wrong_size(source, start, &claim, judge)? {
+                    found = start;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The first position in `[from, to)` at which `prefix` is.
+    fn find(
+        &mut self,
+        source: &dyn ReadAt,
+        from: u64,
+        to: u64,
+        prefix: &[u8; PREFIX],
+    ) -> Result<Option<u64>, ReadError> {
+        let mut at = from;
+        while at < to {
+            let end = at.saturating_add(PIECE).min(to);
+            self.window.load(source, at, end, self.end)?;
+            let data = self.window.slice(source, at, end);
+            if let Some(index) = position_of(data, prefix) {
+                return Ok(Some(at.saturating_add(index as u64)));
+            }
+            if end == to {
+                break;
+            }
+            // The prefix may begin in this piece and end in the next one.
+            at = end.saturating_sub(PREFIX as u64 - 1);
+        }
+        Ok(None)
+    }
+
     /// Where the message at `position` ends, if its checksum shows that only its size is wrong.
     fn end_by_lengths(&mut self, source: &dyn ReadAt, position: u64) -> Result<Option<u64>, ReadError> {
         let header = self.header(source, position)?;
         let Some(Claim { candidate, .. }) = F::claim_by_lengths(&header) else { return Ok(None) };
         let end = position.saturating_add(candidate.length);
-        if end > self.end {
+        if end > self.end || !self.pay(candidate.length) {
             return Ok(None);
         }
         let mut running = Running::new(candidate.polynomial);
@@ -222,17 +308,10 @@ impl<F: Layout> Resync<F> {
         }))
     }
 
-    fn judge(
-        &mut self,
-        source: &dyn ReadAt,
-        at: u64,
-        claim: &Claim,
-        judge: &mut Judge,
-    ) -> Result<Verdict, ReadError> {
+    fn judge(&mut self, source: &dyn ReadAt, at: u64, claim: &Claim, judge: &mut Judge) -> Result<Verdict, ReadError> {
         if let Some(corrupt) = &judge.corrupt {
-            let is_inside = corrupt.end > self.end
-                || judge.is_record_set
-                || (corrupt.claim.is_wrapper() && claim.is_message);
+            let is_inside =
+                corrupt.end > self.end || judge.is_record_set || (corrupt.claim.is_wrapper() && claim.is_message);
             if at == corrupt.end {
                 return Ok(Verdict::Next);
             }
@@ -276,10 +355,13 @@ impl<F: Layout> Resync<F> {
             // The messages of a wrapper may have the offsets that come next.
             let has_expected = stated.first.map_or(claim.is_message, |first| Some(first) == expected);
             let is_elsewhere = !has_expected || expected.is_some_and(|expected| stated.last < expected);
-            is_continued = first.is_some()
-                && (first == stated.last.checked_add(1) || (first == expected && is_elsewhere));
+            is_continued =
+                first.is_some() && (first == stated.last.checked_add(1) || (first == expected && is_elsewhere));
         }
-        Ok(is_continued && !self.run(source, at, claim, claim.is_message, judge)?.is_broken)
+        if !is_continued || matches!(self.check(source, at, self.end)?, Check::Corrupt { .. } | Check::NoBatch) {
+            return Ok(false);
+        }
+        Ok(!self.run(source, at, claim, claim.is_message, judge)?.is_broken)
     }
 
     /// The first offset of the batch at `at`; `None` for a wrapper that cannot be decoded.
@@ -375,3 +457,6 @@ pub fn ensure_truncated_set(data: &[u8]) -> Result<(), Error> {
     let last = batches.by_ref().map_while(Result::ok).last();
     ensure_truncated(data, 0, batches.tail(), last.as_ref())
 }
+
+#[cfg(test)]
+mod tests;

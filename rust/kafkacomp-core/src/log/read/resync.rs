@@ -26,7 +26,7 @@ use crate::log::error::ReadError;
 use crate::record;
 
 /// The number of bytes between two checks for an interrupt.
-const PIECE: u64 = 256 << 10;
+pub(super) const PIECE: u64 = 256 << 10;
 /// The largest [`Layout::HEADER`].
 const MAX_HEADER: usize = 80;
 /// The budget for looking ahead that every file has.
@@ -226,12 +226,18 @@ impl<F: Layout> Resync<F> {
     }
 
     /// Takes `bytes` from the budget; false if it has fewer.
-    fn pay(&mut self, bytes: u64) -> bool {
+    pub(super) fn pay(&mut self, bytes: u64) -> bool {
         self.budget.checked_sub(bytes).map(|left| self.budget = left).is_some()
     }
 
     /// Adds `[from, to)` to a checksum, from the window as far as that goes.
-    pub(super) fn sum_up(&mut self, source: &dyn ReadAt, running: &mut Running, from: u64, to: u64) -> Result<(), ReadError> {
+    pub(super) fn sum_up(
+        &mut self,
+        source: &dyn ReadAt,
+        running: &mut Running,
+        from: u64,
+        to: u64,
+    ) -> Result<(), ReadError> {
         let mut scratch = Vec::new();
         let mut at = from;
         while at < to {
@@ -260,7 +266,12 @@ impl<F: Layout> Resync<F> {
     }
 
     /// The intact batch that begins first in `[from, limit)` and ends there.
-    pub(super) fn first_intact(&mut self, source: &dyn ReadAt, from: u64, limit: u64) -> Result<Option<Extent>, ReadError> {
+    pub(super) fn first_intact(
+        &mut self,
+        source: &dyn ReadAt,
+        from: u64,
+        limit: u64,
+    ) -> Result<Option<Extent>, ReadError> {
         let from = if self.barren.contains(&from) { self.barren.end.min(limit) } else { from };
         if let Some((begin, found)) = self.known
             && begin <= from

@@ -27,12 +27,14 @@ impl<V: Visitor> Walk<'_, V> {
             end_offset: self.bounds.end_offset.filter(|&end| end >= expected),
         };
         let mut placement = place_between(&around, span);
-        // Batches are judged only in segments that have a base offset.
+        // Batches are judged only in segments that have a base offset. Before KAFKA-6264, compaction could merge segments into one
+        // with greater offsets; a single batch with such an offset proves nothing.
         let base = self.bounds.base_offset.unwrap_or_default();
         if placement == Placement::InOrder
             && next.span.is_none()
             && span.first.is_some_and(|first| first > expected)
             && span.last.saturating_sub(base) > MAX_RELATIVE_OFFSET
+            && expected.saturating_sub(base) <= MAX_RELATIVE_OFFSET
         {
             placement = Placement::Misplaced { offset_field: None };
         }

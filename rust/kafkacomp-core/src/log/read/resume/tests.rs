@@ -1,0 +1,131 @@
+use super::*;
+use crate::checksum::{crc32, crc32c};
+
+/// A batch of `count` offsets of magic 2 whose content is `records`, with the right checksum.
+fn batch(base: i64, count: i32, records: &[u8]) -> Vec<u8> {
+    let mut data = vec![0; RECORD_BATCH_OVERHEAD];
+    data[..8].copy_from_slice(&base.to_be_bytes());
+    data[8..12].copy_from_slice(&((RECORD_BATCH_OVERHEAD - 12 + records.len()) as i32).to_be_bytes());
+    data[16] = 2;
+    data[23..27].copy_from_slice(&(count - 1).to_be_bytes());
+    data[43..57].fill(0xff);
+    data[57..61].copy_from_slice(&count.to_be_bytes());
+    data.extend(records);
+    let crc = crc32c(&data[21..]);
+    data[17..21].copy_from_slice(&crc.to_be_bytes());
+    data
+}
+
+/// The content of a batch with one record and this value.
+fn record(value: &[u8]) -> Vec<u8> {
+    let varint = |number: usize| {
+        let mut raw = number * 2;
+        let mut bytes = Vec::new();
+        while raw >= 0x80 {
+            bytes.push(raw as u8 | 0x80);
+            raw >>= 7;
+        }
+        bytes.push(raw as u8);
+        bytes
+    };
+    let body = [&[0, 0, 0, 1], varint(value.len()).as_slice(), value, &[0]].concat();
+    [varint(body.len()), body].concat()
+}
+
+fn text(base: i64) -> Vec<u8> {
+    batch(base, 1, &record(format!("value {base} ").repeat(200).as_bytes()))
+}
+
+/// A message of magic 0 or 1; with a codec, a wrapper.
+fn message(magic: u8, codec: u8, offset: i64, value: &[u8]) -> Vec<u8> {
+    let timestamp: &[u8] = if magic == 0 { &[] } else { &[0; 8] };
+    let length = (value.len() as i32).to_be_bytes();
+    let covered = [&[magic, codec], timestamp, &(-1_i32).to_be_bytes(), &length, value].concat();
+    let size = (covered.len() as i32 + 4).to_be_bytes();
+    [&offset.to_be_bytes(), size.as_slice(), &crc32(&covered).to_be_bytes(), &covered].concat()
+}
+
+/// Where the set continues after the batch at `position`, and the bytes that went into checksums.
+fn next(data: &[u8], position: usize, before: Option<&[u8]>, is_record_set: bool) -> (usize, u64) {
+    let mut search = Resync::<BatchLayout>::new(position as u64, data.len() as u64);
+    let before = before.map(|data| Before::of(&RecordBatch::new(data, 0).unwrap()));
+    let found = search.resume(&InMemory(data), position as u64, before, is_record_set).unwrap();
+    (found as usize, search.steps().summed)
+}
+
+#[test]
+fn the_end_of_a_response_costs_no_checksums() {
+    let whole: Vec<_> = (0..10).map(text).collect();
+    let data = whole.concat();
+    let at = data.len() - whole[9].len();
+    for length in at + 1..data.len() {
+        assert_eq!(next(&data[..length], at, Some(&whole[8]), true), (length, 0));
+    }
+}
+
+#[test]
+fn batches_in_a_truncated_value_are_not_of_the_log() {
+    for base in [0, 5, 11, 500] {
+        let backup: Vec<u8> = (base..base + 30).flat_map(text).collect();
+        let before = text(9);
+        let last = batch(10, 1, &record(&backup));
+        let data = [before.as_slice(), &last].concat();
+        // That the value continues the offsets as well as the log does is a coincidence.
+        if base != 11 {
+            for length in (before.len() + 1..data.len()).step_by(97) {
+                let (found, summed) = next(&data[..length], before.len(), Some(&before), true);
+                assert_eq!(found, length, "{base}");
+                assert!(summed <= 3 * length as u64, "{summed} of {length}");
+                assert_eq!(next(&data[..length], before.len(), Some(&before), false).0, length, "in a log");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wrong_size_is_proven_by_the_checksum_or_by_the_next_offset() {
+    let whole: Vec<_> = (0..10).map(|base| batch(base * 3, 1, &record(b"a value"))).collect();
+    for size in [0, 13, 48, 49, 70, 500, 100_000, i32::MAX, -1, i32::MIN] {
+        for at in 0..9 {
+            let mut batches = whole.clone();
+            batches[at][8..12].copy_from_slice(&size.to_be_bytes());
+            let position = batches[..at].concat().len();
+            let before = at.checked_sub(1).map(|before| whole[before].as_slice());
+            for is_record_set in [false, true] {
+                let found = next(&batches.concat(), position, before, is_record_set).0;
+                assert_eq!(found, position + whole[at].len(), "{size} of batch {at}");
+            }
+        }
+    }
+    // The checksum is wrong, too, and the offsets continue.
+    let mut batches: Vec<_> = (0..10).map(text).collect();
+    batches[4][8..21].copy_from_slice(&[0x7f, 0, 0, 0, 0, 0, 0, 0, 2, 1, 2, 3, 4]);
+    let position = batches[..4].concat().len();
+    assert_eq!(next(&batches.concat(), position, Some(&text(3)), true).0, position + batches[4].len());
+}
+
+#[test]
+fn messages_in_a_wrapper_are_not_of_the_log() {
+    for magic in [0, 1] {
+        let inner: Vec<u8> =
+            (0..5).flat_map(|at| message(magic, 0, i64::from(magic == 0) * 10 + at, b"a value")).collect();
+        // Snappy stores what it does not compress.
+        let stored = [b"\xff\xff\x7f".as_slice(), &[0xf4, 0, 0], &inner].concat();
+        let before = message(magic, 2, 9, b"anything");
+        let wrapper = message(magic, 2, 14, &stored);
+        let after = message(magic, 2, 19, b"anything else");
+        let data = [before.as_slice(), &wrapper].concat();
+        for length in before.len() + 1..data.len() {
+            for is_record_set in [false, true] {
+                assert_eq!(next(&data[..length], before.len(), Some(&before), is_record_set).0, length);
+            }
+        }
+        // A hole that reaches into the next wrapper.
+        let mut data = [data.as_slice(), &after, &message(magic, 2, 29, b"the end")].concat();
+        let end = before.len() + wrapper.len();
+        data[end - 4..end + 17].fill(7);
+        for is_record_set in [false, true] {
+            assert_eq!(next(&data, before.len(), Some(&before), is_record_set).0, end + after.len());
+        }
+    }
+}
