@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -9,16 +10,20 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import kafkacomp as kc
-from golden.expect import SMALL
-from kafkacomp.record import RecordBatchBuilder
+from golden.expect import FULL, SMALL
+from kafkacomp.record import RecordBatchBuilder, build_batches, read_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 SEGMENTS = sorted(SMALL.rglob("*.log"))
+ALL_SEGMENTS = [*SEGMENTS, *(path for path in sorted(FULL.rglob("*.log")) if path.stat().st_size < 1 << 22)]
+PLAIN = pa.schema(kc.scan(b""))
 TYPES: dict[Any, pa.DataType] = {
     "binary": pa.binary(),
     "large_binary": pa.large_binary(),
@@ -28,10 +33,10 @@ CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 BINARY = ["key", "value", "headers"]
 
 
-def record_set(codec: str, batches: int, records: int, size: int = 100, magic: int = 2) -> bytes:
+def record_set(codec: str, batches: int, records: int, size: int = 100, magic: int = 2, base: int = 0) -> bytes:
     """Batches whose values tell their offset; keys are short enough to be part of a view, headers are not."""
     made = []
-    for first in range(0, batches * records, records):
+    for first in range(base, base + batches * records, records):
         builder = RecordBatchBuilder(compression_type=codec, base_offset=first, magic=magic)
         for offset in range(first, first + records):
             value = None if offset % 17 == 0 else f"{offset:012d}".encode() * (size // 12)
@@ -74,18 +79,131 @@ def kept(batch: pa.RecordBatch) -> dict[int, int]:
     return {buffer.address: buffer.size for buffer in buffers if buffer is not None and buffer.size}
 
 
-@pytest.mark.parametrize("segment", SEGMENTS, ids=lambda path: str(path.relative_to(SMALL)))
-@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 2, "batch_rows": 7}], ids=["one", "two"])
-def test_rows_of_all_types_are_equal(segment: Path, options: dict[str, Any]) -> None:
-    """Every broker's segments, each way into memory."""
+def outcome(source: Any, options: dict[str, Any]) -> tuple[pa.Table, str | None]:
+    """The rows of a scan, in plain columns, and its error."""
+    found, error = [], None
     try:
-        wanted = rows(batches(segment, **options))
-    except (kc.KafkaCompError, ValueError) as error:
-        with pytest.raises(type(error)):
-            batches(segment, binary_type="binary_view", **options)
-        return
-    for binary_type in ("large_binary", "binary_view"):
-        assert rows(batches(segment, binary_type=binary_type, **options)) == wanted
+        for batch in kc.scan(source, **options):
+            batch.validate(full=True)
+            found.append(batch)
+    except (kc.KafkaCompError, ValueError) as caught:
+        error = str(caught)
+    return pa.Table.from_batches(found, None if found else PLAIN).cast(PLAIN), error
+
+
+def limits(*, quick: bool) -> Iterator[Any]:
+    """Threads, rows of an Arrow batch and modes: a few of them, or the others."""
+    few = {(1, 3, "raise"), (2, 61, "skip"), (1, None, "raise")}
+    for threads, batch_rows, on_error in itertools.product((1, 2), (1, 3, 61, None), ("raise", "skip")):
+        if ((threads, batch_rows, on_error) in few) is quick:
+            rows = {} if batch_rows is None else {"batch_rows": batch_rows}
+            yield {"threads": threads, "on_error": on_error, **rows}
+
+
+def assert_same_as_plain(source: Any, *, binary_type: str = "binary_view", **options: Any) -> None:
+    """The columns of this type have the rows and the error of plain columns."""
+    found = outcome(source, {"binary_type": binary_type, **options})
+    assert found == outcome(source, options), (binary_type, options)
+
+
+@pytest.mark.parametrize("segment", SEGMENTS, ids=lambda path: str(path.relative_to(SMALL)))
+def test_rows_of_all_types_are_equal(segment: Path) -> None:
+    """Every broker's segments, each way into memory."""
+    assert_same_as_plain(segment, binary_type="large_binary")
+    for options in limits(quick=True):
+        assert_same_as_plain(segment, **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("segment", ALL_SEGMENTS, ids=lambda path: "/".join(path.parts[-3:]))
+def test_rows_of_all_types_are_equal_within_all_limits(segment: Path) -> None:
+    """As above, with the other limits, and for the full sets of vectors."""
+    for options in [*limits(quick=segment not in SEGMENTS), *limits(quick=False)]:
+        assert_same_as_plain(segment, **options)
+
+
+@pytest.mark.parametrize("compressed", ["gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize("magic", range(3))
+@pytest.mark.parametrize("records", [1, 12])
+def test_an_uncompressed_batch_may_complete_the_rows_of_compressed_ones(
+    compressed: str, magic: int, records: int
+) -> None:
+    """While its records are appended, an Arrow batch is complete that has rows of compressed batches."""
+    if compressed == "zstd" and magic < 2:
+        compressed = "lz4"
+    data = record_set(compressed, 2, records, magic=magic) + record_set("none", 1, 60, size=240, magic=magic)
+    limited: list[dict[str, Any]] = [{"batch_rows": 4}, {"batch_rows": 25}, {"arrow_batch_bytes": 4000}]
+    for options in limited:
+        for threads in (1, 2):
+            assert_same_as_plain(data, threads=threads, **options)
+
+
+def test_one_record_and_a_batch_of_more_bytes_than_the_default_limit() -> None:
+    """As above, with the default limits."""
+    rows = pa.table({"value": [b"v%099d" % n for n in range(90_000)]})
+    batch = build_batches(rows, compression_type="none", base_offset=1, batch_bytes=1 << 30)
+    assert len(list(read_batches(batch))) == 1
+    assert_same_as_plain(record_set("zstd", 1, 1) + batch, threads=1)
+
+
+BATCHES = st.lists(
+    st.tuples(
+        st.sampled_from(CODECS),
+        st.integers(0, 2),
+        st.one_of(st.integers(1, 3), st.integers(1, 80)),
+        st.sampled_from([12, 24, 120, 1200]),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def mixed(shapes: list[tuple[str, int, int, int]]) -> bytes:
+    """Batches of these codecs, formats, numbers of records and sizes of values."""
+    first, made = 0, []
+    for codec, magic, records, size in shapes:
+        made.append(record_set("lz4" if codec == "zstd" and magic < 2 else codec, 1, records, size, magic, first))
+        first += records
+    return b"".join(made)
+
+
+def check_a_mix(
+    shapes: list[tuple[str, int, int, int]], batch_rows: int, batch_bytes: int, threads: int, wrong: int | None
+) -> None:
+    """Views have the rows of plain columns, also of a log one byte of which is wrong."""
+    data = bytearray(mixed(shapes))
+    if wrong is not None:
+        data[wrong % len(data)] ^= 0x10
+    for on_error in ("raise", "skip"):
+        assert_same_as_plain(
+            bytes(data), batch_rows=batch_rows, arrow_batch_bytes=batch_bytes, threads=threads, on_error=on_error
+        )
+
+
+MIXES = given(
+    BATCHES,
+    st.one_of(st.integers(1, 70), st.integers(1, 70_000)),
+    st.one_of(st.integers(1, 4000), st.integers(1, 1 << 24)),
+    st.integers(1, 2),
+    st.one_of(st.none(), st.integers(0, 1 << 30)),
+)
+
+
+@settings(max_examples=30, deadline=None)
+@MIXES
+def test_mixes_of_codecs_and_sizes(
+    shapes: list[tuple[str, int, int, int]], batch_rows: int, batch_bytes: int, threads: int, wrong: int | None
+) -> None:
+    check_a_mix(shapes, batch_rows, batch_bytes, threads, wrong)
+
+
+@pytest.mark.slow
+@settings(max_examples=5000, deadline=None)
+@MIXES
+def test_many_mixes_of_codecs_and_sizes(
+    shapes: list[tuple[str, int, int, int]], batch_rows: int, batch_bytes: int, threads: int, wrong: int | None
+) -> None:
+    check_a_mix(shapes, batch_rows, batch_bytes, threads, wrong)
 
 
 @pytest.mark.parametrize(

@@ -227,6 +227,8 @@ impl Worker {
 
     /// The entries of a chunk of a log of Kafka 0.7.
     fn entries(&mut self, chunk: &Chunk, data: &[u8], sink: Sink<'_>) -> Result<(), ScanError> {
+        // Rows of an earlier chunk may be returned in the middle of an entry.
+        self.release_decompressed().map_err(ColumnError::from)?;
         // The planner has verified that the entries are complete and their checksums right.
         for entry in Entries::unverified(data) {
             let entry = entry.map_err(|error| failed(&chunk.context, error.in_file(chunk.position)))?;
@@ -347,6 +349,7 @@ impl Worker {
         {
             return taken.map(|()| Taken::All);
         }
+        self.complete_earlier_views(batch)?;
         let Some(mut records) = self.reader.plain_records(batch) else {
             return if self.has_views() {
                 self.batch_of_views(batch, following, context, filter, chunk_offsets, sink)

@@ -76,6 +76,13 @@ fn batches() -> impl Strategy<Value = Vec<Batch>> {
     prop::collection::vec((count, 50..400_usize, gap, prop::bool::weighted(0.5)), 50..150)
 }
 
+/// The most rows and bytes of an Arrow batch, which may be complete anywhere in a Kafka batch.
+fn limits() -> impl Strategy<Value = (usize, usize)> {
+    let rows = prop_oneof![3 => Just(65_536_usize), 1 => 1..5_usize, 2 => 5..500_usize];
+    let bytes = prop_oneof![3 => Just(8_usize << 20), 1 => 1..2_000_usize, 2 => 2_000..200_000_usize];
+    (rows, bytes)
+}
+
 fn log(batches: &[Batch]) -> Vec<u8> {
     let (mut data, mut offset) = (Vec::new(), 0);
     for &(count, size, gap, is_compressed) in batches {
@@ -139,6 +146,7 @@ proptest! {
         removed in prop::option::weighted(0.2, (any::<Index>(), 1..5000_usize)),
         ends_early in prop::option::weighted(0.3, (1..500_000_u64, any::<bool>())),
         (kind, skips, threads) in (0..3, any::<bool>(), 1..4_usize),
+        (batch_size, batch_bytes) in limits(),
     ) {
         let mut data = log(&batches);
         let is_whole = flipped.is_empty() && removed.is_none();
@@ -156,7 +164,9 @@ proptest! {
         let is_in_memory = kind == 2 && lost == 0;
         let file = File { data: Arc::new(data), is_remote: kind == 1, is_in_memory, length, is_unreadable };
         let on_error = if skips { OnError::Skip } else { OnError::Raise };
-        let options = |binary_type| ScanOptions { binary_type, on_error, threads, ..ScanOptions::default() };
+        let options = |binary_type| {
+            ScanOptions { binary_type, on_error, threads, batch_size, batch_bytes, ..ScanOptions::default() }
+        };
         let views = found(&file, &options(BinaryType::BinaryView));
         let expected = found(&file, &ScanOptions { threads: 1, ..options(BinaryType::Binary) });
         prop_assert_eq!(views.0.len(), expected.0.len());

@@ -10,6 +10,7 @@ use super::{Taken, Worker, fills_too_many};
 use crate::chunk_offsets::ChunkOffsets;
 use crate::columns::{ColumnBuilder, ColumnError};
 use crate::context::Context;
+use crate::options::ScanOptions;
 use crate::pool::BufferPool;
 use crate::record_filter::RecordFilter;
 use crate::rows::{BatchError, Rows, Sink};
@@ -72,10 +73,8 @@ impl Worker {
         }
         self.last_payload = payload.len();
         self.builder.begin_values(Origin::Decompressed, payload, offset);
-        let most_bytes = self.builder.bytes().saturating_add(self.builder.most_bytes_of(count, payload.len()));
-        let most_rows = self.builder.rows().saturating_add(count);
         let mut shared = None;
-        let records = if most_rows > self.options.batch_size || most_bytes > self.options.batch_bytes {
+        let records = if may_fill(&self.options, &self.builder, (count, payload.len())) {
             let (length, paused) = (payload.len(), records.pause());
             share_decompressed(&mut self.reader, &mut self.builder, &self.pool);
             let bytes = shared.insert(self.builder.decompressed());
@@ -90,6 +89,21 @@ impl Worker {
         let taken = rows.take_records(records, batch, chunk_offsets, &mut self.block, sink);
         self.is_shared = shared.is_some();
         taken.map(|()| Taken::All)
+    }
+
+    /// Completes the buffer of the decompressed bytes that rows of earlier batches refer to, if the rows of this uncompressed `batch`
+    /// may fill an Arrow batch before they end: while its records are read, the earlier rows are returned.
+    #[inline]
+    pub(super) fn complete_earlier_views(&mut self, batch: &RecordBatch<'_>) -> Result<(), BatchError> {
+        if !self.builder.awaits_decompressed() || batch.attributes().compression_id() != 0 {
+            return Ok(());
+        }
+        // An uncompressed batch of magic 0 or 1 is one message.
+        let count = batch.records_count().map_or(1, |count| count.max(0) as usize);
+        if may_fill(&self.options, &self.builder, (count, batch.size_in_bytes())) {
+            self.release_decompressed().map_err(|error| BatchError::Scan(ColumnError::from(error).into()))?;
+        }
+        Ok(())
     }
 
     /// Replaces the storage before the next batch is decompressed, if it probably has too little room.
@@ -114,6 +128,13 @@ impl Worker {
         share_decompressed(&mut self.reader, &mut self.builder, &self.pool);
         self.builder.release_values(Origin::Decompressed)
     }
+}
+
+/// Whether the rows of a Kafka batch, which are at most so many in so many bytes, may fill the Arrow batch before they end.
+#[inline]
+fn may_fill(options: &ScanOptions, builder: &ColumnBuilder, (count, payload): (usize, usize)) -> bool {
+    builder.rows().saturating_add(count) > options.batch_size
+        || builder.bytes().saturating_add(builder.most_bytes_of(count, payload)) > options.batch_bytes
 }
 
 /// Makes a shared buffer of the decompressed bytes that rows refer to; the next ones are written to other storage.
