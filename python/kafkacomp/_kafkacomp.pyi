@@ -622,9 +622,10 @@ class RecordBatch:
     def to_arrow(self) -> pa.RecordBatch:
         """Decompress the batch and return all records as a ``pyarrow.RecordBatch``.
 
-        Its columns are offset (int64), timestamp (milliseconds, UTC), key and value (``binary_view``). Keys and values
-        are not copied out of the decompressed bytes, so this is at least twice as fast as iterating, also for large
-        records. Raises the same errors as iterating, and an error that names the extra if pyarrow is not installed.
+        Its columns are offset (int64), timestamp (milliseconds, UTC; null if a record has none), key and value
+        (``binary_view``). Keys and values are not copied out of the decompressed bytes, so this is at least twice as
+        fast as iterating, also for large records. Raises the same errors as iterating, and an error that names the
+        extra if pyarrow is not installed.
         """
 
     def ensure_valid(self) -> None:
@@ -758,7 +759,7 @@ class Record:
 
     @property
     def timestamp(self) -> int:
-        """Milliseconds since the epoch; -1 without one."""
+        """Milliseconds since the epoch; -1, ``kafkacomp.record.NO_TIMESTAMP``, if the record has none."""
 
     @property
     def timestamp_type(self) -> TimestampType:

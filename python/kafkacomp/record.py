@@ -243,8 +243,9 @@ def build_batches(
     Args:
         rows: Anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (a table, a data frame, a scan), with the
             column ``value`` (binary or string, or a dictionary of them) and optionally ``key`` (the same types),
-            ``timestamp`` (of any unit, or int64 in milliseconds), ``headers`` (a list of structs of string and binary,
-            or a map), ``offset`` (int64; null for the next offset). Other columns are ignored.
+            ``timestamp`` (of any unit, or int64 in milliseconds; null or -1 ms if a record has none), ``headers`` (a
+            list of structs of string and binary, or a map), ``offset`` (int64; null for the next offset). Other columns
+            are ignored.
         magic: As in :class:`RecordBatchBuilder`.
         compression_type: As in :class:`RecordBatchBuilder`.
         compression_level: As in :class:`RecordBatchBuilder`.

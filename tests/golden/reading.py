@@ -136,12 +136,14 @@ def table_rows(table: pa.Table) -> list[Expected]:
         for row in columns["headers"].to_pylist()
     ]
     keys = columns["key"].to_pylist()
+    times = columns["timestamp"].cast(pa.int64()).to_pylist()
+    assert -1 not in times, "a record without a timestamp has null"
     control = columns["isControl"].to_pylist()
     return [
         Expected(offset, timestamp, timestamp_type, epoch, key, shorten(value), pairs, kind)
         for offset, timestamp, timestamp_type, epoch, key, value, pairs, kind in zip(
             columns["offset"].to_pylist(),
-            columns["timestamp"].cast(pa.int64()).to_pylist(),
+            (-1 if time is None else time for time in times),
             columns["timestampType"].to_pylist(),
             columns["leaderEpoch"].to_pylist(),
             keys,

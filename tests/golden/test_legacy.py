@@ -148,7 +148,7 @@ def test_fetch_answers_end_quietly(file: LegacyFile) -> None:
 
 @by_file(SEGMENTS)
 def test_scan(file: LegacyFile) -> None:
-    """``kc.scan`` of a segment, control records included: rows, null timestamps of magic 0, null headers."""
+    """``kc.scan`` of a segment, control records included: rows, null where a record has no timestamp, null headers."""
     columns = ["offset", "magic", "timestamp", "timestampType", "key", "value", "position", "headers"]
     options: dict[str, Any] = {"topic": "t", "partition": 7, "include_control": True}
     reader = kc.scan(file.path, columns=[*columns, "topic", "partition"], **options)
@@ -166,7 +166,7 @@ def test_scan(file: LegacyFile) -> None:
     for row in map(expected_row, file.records()):
         offset, magic, timestamp, kind, key, value, position, headers = row
         pairs = [{"key": name, "value": content} for name, content in headers] or None
-        expected.append((offset, magic, None if magic == 0 else timestamp, kind, key, value, position, pairs))
+        expected.append((offset, magic, None if timestamp == -1 else timestamp, kind, key, value, position, pairs))
     assert_same(found, expected, file.path)
     assert set(table.column("topic").to_pylist()) <= {"t"}
     assert set(table.column("partition").to_pylist()) <= {7}

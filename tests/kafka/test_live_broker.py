@@ -57,9 +57,10 @@ def scan(source: Path | list[Path], **options: Any) -> list[Row]:
 
 
 def expected(record: ConsumedRecord) -> Row:
-    """The row that a consumed record must come out as: no headers at all are null, not an empty list."""
+    """The row that a consumed record must come out as: no timestamp and no headers are null."""
     headers = [{"key": name, "value": value} for name, value in record.headers]
-    return dict(zip(COLUMNS, (*record[:-1], headers or None), strict=True))
+    row = dict(zip(COLUMNS, (*record[:-1], headers or None), strict=True))
+    return row | {"timestamp": None if record.timestamp == -1 else record.timestamp}
 
 
 def by_partition(rows: list[Row]) -> dict[Partition, list[Row]]:
@@ -109,7 +110,8 @@ def _dumped(batch: Batch, topic: str, segment: Path) -> Iterator[Row]:
     whole |= {"topic": topic, "partition": int(segment.parent.name.rpartition("-")[2])}
     for record in batch["records"]:
         headers = [{"key": name, "value": value} for name, value in record["headers"]] or None
-        row = whole | record | {"headers": headers}
+        time = None if record["timestamp"] == -1 else record["timestamp"]
+        row = whole | record | {"headers": headers, "timestamp": time}
         yield {name: row[name] for name in (*COLUMNS, *BATCH_COLUMNS)}
 
 

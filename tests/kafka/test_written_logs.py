@@ -100,9 +100,9 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[Row
 def row(consumed: ConsumedRecord) -> Row:
     """A consumed record in the shape of a scanned one."""
     headers = [{"key": name, "value": value} for name, value in consumed.headers] or None
-    kind = consumed.timestamp_type
+    kind, time = consumed.timestamp_type, None if consumed.timestamp == -1 else consumed.timestamp
     return {
-        "offset": consumed.offset, "timestamp": consumed.timestamp, "timestampType": kind,
+        "offset": consumed.offset, "timestamp": time, "timestampType": kind,
         "key": consumed.key, "value": consumed.value, "headers": headers,
     }  # fmt: skip
 
@@ -242,11 +242,12 @@ def test_fetches_by_offset_and_by_timestamp(mounted: Mounted, expected: Callable
             message = consumer.poll(TIMEOUT)
             assert message is not None
             assert (message.offset(), message.key(), message.value()) == (each["offset"], each["key"], each["value"])
-            if each["timestamp"] < 0:
+            if each["timestamp"] is None:
                 continue
             asked = TopicPartition(topic, 0, each["timestamp"])
             (found,) = consumer.offsets_for_times([asked], timeout=TIMEOUT)
-            assert found.offset == next(r["offset"] for r in timed if r["timestamp"] >= each["timestamp"])
+            times = ((r["offset"], r["timestamp"]) for r in timed if r["timestamp"] is not None)
+            assert found.offset == next(offset for offset, time in times if time >= each["timestamp"])
     finally:
         consumer.close()
 

@@ -120,7 +120,7 @@ def test_legacy_rows(spark: SparkSession, small_vectors: Path, tmp_path: Path) -
                 "value": from_base64(line["value"]),
                 "topic": topic,
                 "offset": line["offset"],
-                "timestamp": NO_TIME if line["magic"] == 0 else line["timestamp"] * 1000,
+                "timestamp": NO_TIME if line["timestamp"] == -1 else line["timestamp"] * 1000,
                 "timestampType": {"NoTimestampType": -1, "CreateTime": 0, "LogAppendTime": 1}[line["timestampType"]],
                 "magic": line["magic"],
             }

@@ -6,6 +6,7 @@ import base64
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafkacomp import log
+from kafkacomp._batch_settings import NO_TIMESTAMP
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchStream
 from kafkacomp._storage.partition import Segment
 from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
@@ -83,6 +84,12 @@ def batch_row(batch: RecordBatch) -> dict[str, Any]:
     }
 
 
+def time_of(record: Record) -> int | None:
+    """The timestamp in milliseconds; ``None`` for a record without one, as in the columns of a scan."""
+    has_none = record.timestamp == NO_TIMESTAMP or record.timestamp_type is TimestampType.NO_TIMESTAMP_TYPE
+    return None if has_none else record.timestamp
+
+
 def record_row(record: Record, batch: RecordBatch, *, payload: bool = True) -> dict[str, Any]:
     """Convert a record. Bytes that are not UTF-8 become base64 in ``keyBase64``, ``payloadBase64``, ``valueBase64``.
 
@@ -93,7 +100,7 @@ def record_row(record: Record, batch: RecordBatch, *, payload: bool = True) -> d
     row: dict[str, Any] = {
         "offset": record.offset,
         "timestampType": TIMESTAMP_NAMES[record.timestamp_type],
-        "timestamp": record.timestamp,
+        "timestamp": time_of(record),
         "keySize": -1 if key is None else len(key),
         "valueSize": -1 if value is None else len(value),
     }

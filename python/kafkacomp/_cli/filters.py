@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kafkacomp._cli.batches import time_of
 from kafkacomp._cli.common import bound, names_of, numbers_of, together
 from kafkacomp._click import parsed
 from kafkacomp._extras import pa
@@ -15,7 +16,6 @@ from kafkacomp._storage.selection import ByName, select
 from kafkacomp.arrow._filter import Conditions
 from kafkacomp.arrow._scan import milliseconds
 from kafkacomp.exceptions import KafkaCompError
-from kafkacomp.record import NO_TIMESTAMP
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -135,7 +135,7 @@ class Bounds:
             return True
         # Some writers understated the greatest timestamp in the header.
         try:
-            return any(self._has_time(each.timestamp) for each in batch)
+            return any(self._has_time(each) for each in batch)
         except KafkaCompError:
             return False
 
@@ -161,13 +161,14 @@ class Bounds:
             return False
         if self.end_offset is not None and record.offset >= self.end_offset:
             return False
-        return self._has_time(record.timestamp)
+        return self._has_time(record)
 
-    def _has_time(self, time: int) -> bool:
+    def _has_time(self, record: Record) -> bool:
         if (self.start_time, self.end_time) == (None, None):
             return True
+        time = time_of(record)
         return (
-            time != NO_TIMESTAMP
+            time is not None
             and (self.start_time is None or time >= self.start_time)
             and (self.end_time is None or time < self.end_time)
         )

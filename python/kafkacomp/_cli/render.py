@@ -7,6 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kafkacomp._batch_settings import NO_TIMESTAMP
 from kafkacomp._text import escaped_lines, json_text, printable, time_text
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Table:
     def row(self, kind: str, row: dict[str, Any]) -> None:
         shown = {name: value for name, value in row.items() if name not in self.HIDDEN}
         if isinstance(row.get("timestamp"), int):
-            shown["timestamp"] = None if row["timestamp"] < 0 else time_text(row["timestamp"])
+            shown["timestamp"] = None if row["timestamp"] == NO_TIMESTAMP else time_text(row["timestamp"])
         if kind == "batch":
             named = (("isTransactional", "transactional"), ("isControl", "control"))
             marks = [name for field, name in named if row.get(field)]
@@ -189,7 +190,8 @@ def _entry_line(row: dict[str, Any]) -> str:
 
 
 def _record_line(row: dict[str, Any]) -> str:
-    words = [f"| offset: {row['offset']} {row['timestampType']}: {row['timestamp']}"]
+    time = NO_TIMESTAMP if row["timestamp"] is None else row["timestamp"]
+    words = [f"| offset: {row['offset']} {row['timestampType']}: {time}"]
     words.append(f"keySize: {row['keySize']} valueSize: {row['valueSize']}")
     if "sequence" in row:
         words.append(f"sequence: {row['sequence']} headerKeys: [{','.join(row['headerKeys'])}]")

@@ -121,7 +121,7 @@ def scan(
             The thread that reads the result is one of them if all sources are local files or in memory.
         timestamp_unit: The unit of the timestamp column, or ``int64`` for milliseconds since the epoch as integers. A
             timestamp out of the unit's range becomes the nearest one in the range; ``report.clamped_timestamps`` counts
-            them.
+            them. A record without a timestamp, which Kafka stores as -1, has null.
         binary_type: The Arrow type of keys, values and header values. With ``binary_view`` values are not copied: they
             are views of the decompressed Kafka batches or, if these are not compressed, of the chunks that were read.
             An Arrow batch keeps at most four times the bytes of its rows in memory: if rows refer to less than a

@@ -98,9 +98,9 @@ def write(
     Args:
         rows: An object with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (a table, a data frame, a scan). It must
             have the column ``value`` (binary or string, or a dictionary of these), and may have ``key`` (the same
-            types), ``timestamp`` (any unit, or int64 in milliseconds), ``headers`` (a list of structs of string and
-            binary, or a map), ``offset`` (int64, increasing; null means the next offset), ``topic`` (string) and
-            ``partition`` (integer). Other columns are ignored.
+            types), ``timestamp`` (any unit, or int64 in milliseconds; null or -1 ms if a record has none), ``headers``
+            (a list of structs of string and binary, or a map), ``offset`` (int64, increasing; null means the next
+            offset), ``topic`` (string) and ``partition`` (integer). Other columns are ignored.
         target: A local folder; it is created if it does not exist.
         topic: The topic of all rows. Default: the column ``topic``.
         partition: The partition of all rows, from 0. Default: the column ``partition``, or the hash of the key.

@@ -8,10 +8,11 @@ use arrow_array::{
     ArrayRef, Int32Array, Int64Array, RecordBatch as ArrowRecordBatch, TimestampMicrosecondArray,
     TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
 };
-use arrow_buffer::Buffer;
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_schema::{ArrowError, SchemaRef, TimeUnit};
 use kafkacomp_core::memory::{self, OutOfMemory};
-use kafkacomp_core::record::{Record, TimestampType};
+use kafkacomp_core::record::Record;
+use kafkacomp_core::record::batch::NO_TIMESTAMP;
 
 use crate::batch_fields::BatchFields;
 use crate::batch_runs::{BatchRuns, Place, is_of_batch};
@@ -22,7 +23,6 @@ use crate::pool::BufferPool;
 use crate::pooled_vec::PooledVec;
 use crate::runs::RunColumn;
 use crate::schema::{Column, schema};
-use crate::validity::Validity;
 use crate::view_buffers::{COLUMNS, Origin, SharedBytes, ViewBuffers};
 
 /// Why columns could not be finished.
@@ -67,7 +67,6 @@ pub struct ColumnBuilder {
     headers: HeadersColumn,
     offset: PooledVec<i64>,
     timestamp: PooledVec<i64>,
-    timestamp_validity: Validity,
     timestamp_type: RunColumn<Option<i32>>,
     sequence: PooledVec<i32>,
     runs: BatchRuns,
@@ -123,7 +122,6 @@ impl ColumnBuilder {
             headers: HeadersColumn::new(binary_type, pool),
             offset: PooledVec::new(pool),
             timestamp: PooledVec::new(pool),
-            timestamp_validity: Validity::default(),
             timestamp_type: RunColumn::new(),
             sequence: PooledVec::new(pool),
             runs: BatchRuns::new(),
@@ -176,9 +174,8 @@ impl ColumnBuilder {
             push(&mut self.offset, record.offset, &mut self.out_of_memory);
         }
         if self.wants.timestamp {
-            push(&mut self.timestamp, record.timestamp, &mut self.out_of_memory);
-            let has_timestamp = record.timestamp_type != TimestampType::NoTimestampType;
-            self.timestamp_validity.push(has_timestamp, &mut self.out_of_memory);
+            let timestamp = if record.has_timestamp() { record.timestamp } else { NO_TIMESTAMP };
+            push(&mut self.timestamp, timestamp, &mut self.out_of_memory);
         }
         if self.wants.timestamp_type {
             self.timestamp_type.push_one(Some(i32::from(record.timestamp_type as i8)));
@@ -315,7 +312,6 @@ impl ColumnBuilder {
         self.headers.truncate(rows);
         self.offset.truncate(rows);
         self.timestamp.truncate(rows);
-        self.timestamp_validity.drop_last(dropped);
         self.timestamp_type.truncate(dropped);
         self.sequence.truncate(rows);
     }
@@ -359,8 +355,9 @@ impl ColumnBuilder {
         })
     }
 
+    /// -1, a record without a timestamp, becomes null.
     fn finish_timestamp(&mut self) -> ArrayRef {
-        let nulls = self.timestamp_validity.finish();
+        let nulls = nulls_where(&self.timestamp, NO_TIMESTAMP);
         let Some(unit) = self.unit else {
             return Arc::new(Int64Array::new(self.timestamp.finish(), nulls));
         };
@@ -398,6 +395,13 @@ fn push<T>(values: &mut Vec<T>, value: T, out_of_memory: &mut Option<OutOfMemory
     if let Err(error) = memory::push(values, value) {
         *out_of_memory = Some(error);
     }
+}
+
+/// The nulls of a column in which `null` stands for them; `None` if there are none.
+fn nulls_where(values: &[i64], null: i64) -> Option<NullBuffer> {
+    // Without a branch for each value, several are compared at once.
+    let found = values.iter().fold(false, |found, &value| found | (value == null));
+    found.then(|| NullBuffer::new(BooleanBuffer::collect_bool(values.len(), |row| values.get(row) != Some(&null))))
 }
 
 fn row_bytes(column: Column, binary_type: BinaryType) -> usize {

@@ -1,7 +1,6 @@
 //! The bounds of a scan, checked record by record.
 
-use kafkacomp_core::record::batch::NO_TIMESTAMP;
-use kafkacomp_core::record::{Record, TimestampType};
+use kafkacomp_core::record::Record;
 
 use crate::context::Context;
 use crate::options::ScanOptions;
@@ -75,8 +74,6 @@ impl RecordFilter {
     #[inline]
     fn takes_timestamp(&self, record: &Record<'_>) -> bool {
         !self.timestamps
-            || (record.timestamp_type != TimestampType::NoTimestampType
-                && record.timestamp != NO_TIMESTAMP
-                && (self.start_timestamp..=self.last_timestamp).contains(&record.timestamp))
+            || (record.has_timestamp() && (self.start_timestamp..=self.last_timestamp).contains(&record.timestamp))
     }
 }

@@ -33,7 +33,7 @@ columns! {
     Topic "topic" "The topic, string."
     Partition "partition" "The partition, int32."
     Offset "offset" "The record's offset, int64."
-    Timestamp "timestamp" "The record's timestamp, UTC; null where the format has none."
+    Timestamp "timestamp" "The record's timestamp, UTC; null if it has none."
     TimestampType "timestampType" "0 CreateTime, 1 LogAppendTime, -1 none; int32."
     Headers "headers" "The record's headers; null when there are none."
     LeaderEpoch "leaderEpoch" "The partition leader epoch, -1 without one. int32."

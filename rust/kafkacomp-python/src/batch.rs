@@ -341,9 +341,10 @@ impl Batch {
 
     /// Decompress the batch and return all records as a `pyarrow.RecordBatch`.
     ///
-    /// Its columns are offset (int64), timestamp (milliseconds, UTC), key and value (`binary_view`). Keys and values are not
-    /// copied out of the decompressed bytes, so this is at least twice as fast as iterating, also for large records. Raises
-    /// the same errors as iterating, and an error that names the extra if pyarrow is not installed.
+    /// Its columns are offset (int64), timestamp (milliseconds, UTC; null if a record has none), key and value
+    /// (`binary_view`). Keys and values are not copied out of the decompressed bytes, so this is at least twice as fast as
+    /// iterating, also for large records. Raises the same errors as iterating, and an error that names the extra if pyarrow is
+    /// not installed.
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let batch = self.view(py)?;
         let built = py.detach(|| {

@@ -316,7 +316,7 @@ impl PyRecord {
         self.span.offset
     }
 
-    /// Milliseconds since the epoch; -1 without one.
+    /// Milliseconds since the epoch; -1, `kafkacomp.record.NO_TIMESTAMP`, if the record has none.
     #[getter]
     fn timestamp(&self) -> i64 {
         self.span.timestamp

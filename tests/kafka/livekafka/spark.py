@@ -42,6 +42,17 @@ class Both(NamedTuple):
     kafkacomp: pa.Table
 
 
+def with_nulls(connector: pa.Table) -> pa.Table:
+    """The connector's rows as kafkacomp has them: a record without a timestamp has null, not -1 ms."""
+    import pyarrow as pa  # noqa: PLC0415 - not in the process with Spark
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    at = connector.schema.get_field_index("timestamp")
+    times = connector.column(at)
+    is_none = pc.equal(times.cast(pa.int64()), -1000)
+    return connector.set_column(at, connector.schema.field(at), pc.if_else(is_none, pa.scalar(None, times.type), times))
+
+
 def jars() -> list[str]:
     """The connector's jars, fetched if need be."""
     from livekafka import maven  # noqa: PLC0415 - not in the process with Spark

@@ -97,10 +97,6 @@ impl ColumnBuilder {
         if self.wants.value {
             self.value.extend(values, payload, &mut self.buffers, &mut self.out_of_memory);
         }
-        if self.wants.timestamp {
-            let has_timestamps = timestamp_type != TimestampType::NoTimestampType;
-            self.timestamp_validity.push_many(has_timestamps, rows, &mut self.out_of_memory);
-        }
         if self.wants.timestamp_type {
             self.timestamp_type.push(&Some(i32::from(timestamp_type as i8)), rows);
         }

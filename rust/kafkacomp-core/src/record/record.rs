@@ -37,6 +37,12 @@ impl Record<'_> {
         headers: Headers::EMPTY,
         message: None,
     };
+
+    /// Whether the record has a timestamp: its format has timestamps, and it is not -1.
+    #[inline]
+    pub fn has_timestamp(&self) -> bool {
+        self.timestamp != super::batch::NO_TIMESTAMP && self.timestamp_type != TimestampType::NoTimestampType
+    }
 }
 
 /// The headers of a record. They are checked when the record is read and decoded when they are iterated over.
