@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,7 +17,15 @@ from kafkacomp._storage.partition import Segment, SegmentSource
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.log._checkpoint_files import read_leader_epoch_checkpoint
 from kafkacomp.log._detect import log_format_of
-from kafkacomp.log._verify import CheckedSegment, PartitionReport, SegmentReport, SegmentToVerify, verified_partition
+from kafkacomp.log._verify import (
+    CheckedSegment,
+    Finding,
+    PartitionReport,
+    SegmentReport,
+    SegmentToVerify,
+    error_at,
+    verified_partition,
+)
 from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
@@ -113,6 +122,8 @@ def check_segment(
 ) -> SegmentReport:
     """Verify a segment of any file system, as :func:`verify_segment` does; ``owner`` is its topic and partition.
 
+    An index of more than 256 MiB is an error in the report, and is not read.
+
     ``known`` is shared by the checks of the segments of a folder. Without it, the search for copies is limited as in
     :func:`verify_segment`. ``counted`` are the offsets of the records that ``counts`` and times of the report are of.
     """
@@ -128,15 +139,20 @@ def check_segment(
         log_format=log_format_of(segment.source, name if is_named else None, log_format),
         counted=counted,
     )
+    too_large: list[Finding] = []
     if is_named:
         job = replace(
             job,
             leader_epochs=_leader_epochs(segment),
-            offset_index=segment.side_file("index"),
-            time_index=segment.side_file("timeindex"),
-            transaction_index=segment.side_file("txnindex"),
+            offset_index=_index(segment, "index", too_large),
+            time_index=_index(segment, "timeindex", too_large),
+            transaction_index=_index(segment, "txnindex", too_large),
         )
-    return _kafkacomp.verify_segment(job, max_output_size, progress, known)
+    report = _kafkacomp.verify_segment(job, max_output_size, progress, known)
+    if not too_large:
+        return report
+    findings = sorted((*report.findings, *too_large), key=lambda each: (each.file != "log", each.file, each.position))
+    return replace(report, findings=tuple(findings), errors=report.errors + len(too_large))
 
 
 def verify_partition(
@@ -247,8 +263,28 @@ class PartitionCheck:
 
 
 def _leader_epochs(segment: Segment) -> list[LeaderEpochEntry]:
-    """The entries of the partition's leader epoch checkpoint; a corrupt checkpoint is reported separately."""
+    """The entries of the partition's leader epoch checkpoint; a corrupt or huge one is reported separately."""
     try:
         return read_leader_epoch_checkpoint(segment.leader_epoch_checkpoint() or b"")
     except CorruptRecordError:
         return []
+    except OSError as error:
+        if is_too_large(error):
+            return []
+        raise
+
+
+def _index(segment: Segment, suffix: str, too_large: list[Finding]) -> bytes | None:
+    """Read an index next to the segment; if it is too large, add an error to ``too_large``."""
+    try:
+        return segment.side_file(suffix)
+    except OSError as error:
+        if not is_too_large(error):
+            raise
+        too_large.append(error_at(suffix, 0, error.strerror or str(error)))
+        return None
+
+
+def is_too_large(error: OSError) -> bool:
+    """Whether a file next to a segment is not read because of its size."""
+    return error.errno == errno.EFBIG

@@ -20,7 +20,7 @@ from kafkacomp._storage.partition import Partition, Segment
 from kafkacomp._text import camel_case, json_fields, printable, time_text
 from kafkacomp._threads import map_on_threads
 from kafkacomp.exceptions import KafkaCompError
-from kafkacomp.log._check import PartitionCheck
+from kafkacomp.log._check import PartitionCheck, is_too_large
 from kafkacomp.log._rows import entries
 from kafkacomp.log._verify import Finding, error_at
 
@@ -316,6 +316,11 @@ def _side_file(file: SourceFile, *, is_other: bool) -> Iterator[tuple[int, str]]
         rows = entries(file)
     except KafkaCompError as error:
         yield error.position or 0, str(error).removeprefix(f"{file.name}: ")
+        return
+    except OSError as error:
+        if not is_too_large(error):
+            raise
+        yield 0, error.strerror or str(error)
         return
     segment = file.path.with_suffix(".log")
     if file.kind in _WITH_SEGMENT and not is_other and file.is_local and not Path(segment).exists():
