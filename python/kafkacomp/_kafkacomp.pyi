@@ -47,7 +47,7 @@ from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.log._info import Summaries
 from kafkacomp.log._rewrite import Repair
 from kafkacomp.log._rewrite_work import PartitionJob
-from kafkacomp.log._verify import FileOffsets, SegmentReport, SegmentToVerify
+from kafkacomp.log._verify import FileOffsets, SegmentReport, SegmentToVerify, SegmentTransactions
 from kafkacomp.lz4 import FrameOptions
 from kafkacomp.message_set import MessageAndOffset
 from kafkacomp.message_set._read import Converted, MappedPosition
@@ -177,7 +177,10 @@ class PartitionOffsets:
     more_missing: Final[int]
     overlaps: Final[list[Overlap]]
 
-def partition_offsets(files: Sequence[FileOffsets], cleaned_to: int | None) -> PartitionOffsets: ...
+def partition_offsets(files: Sequence[FileOffsets], topic: str | None, cleaned_to: int | None) -> PartitionOffsets: ...
+def unlisted_aborts(
+    segments: Sequence[tuple[int, int | None, int | None, SegmentTransactions]],
+) -> list[tuple[int, str]]: ...
 def summarize_partition(source: Partition, log_format: str, progress: Callable[[int], object] | None) -> Summaries: ...
 
 @final

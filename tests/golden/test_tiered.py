@@ -237,6 +237,7 @@ def test_the_model_of_a_log(case: TieredCase) -> None:
     assert partition.topic_id == about["topicId"]
     report = partition.verify()
     assert (report.is_intact, report.missing) == (True, ())
+    assert not [each for each in report.findings if each.file.endswith("index")]
     secrets = [path.read_text().splitlines()[3] for path in (case.keys or {}).values()]
     shown = repr(logs) + repr(partition) + repr(partition.segments) + repr(kc.LogDir(case.folder, **case.known))
     assert not any(secret in shown for secret in secrets)

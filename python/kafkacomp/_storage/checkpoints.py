@@ -21,6 +21,13 @@ _RECOVERY_POINT: Final = "recovery-point-offset-checkpoint"
 OFFSET_CHECKPOINTS: Final = frozenset({LOG_START, HIGH_WATERMARK, CLEANED, _RECOVERY_POINT})
 
 
+#: How to show that gaps are no loss, for errors.
+COPY_CLEANED: Final = (
+    f"If the topic is compacted, copy the broker's {CLEANED} into the parent folder of the partition's folder: it shows"
+    " which gaps compaction left."
+)
+
+
 class OffsetCheckpoints:
     """The checkpoints of one log directory, each read once when it is first needed."""
 

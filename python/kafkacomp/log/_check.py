@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import byte_count, check_progress, path_text
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, KnownBatches
-from kafkacomp._storage.names import SWAP, owner_of, segment_offset
-from kafkacomp._storage.partition import Segment, SegmentSource
+from kafkacomp._storage.checkpoints import OffsetCheckpoints
+from kafkacomp._storage.filesystem import open_filesystem
+from kafkacomp._storage.names import SWAP, owner_of, parent_of, segment_offset
+from kafkacomp._storage.partition import Partition, Segment, SegmentSource
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.log._checkpoint_files import read_leader_epoch_checkpoint
 from kafkacomp.log._detect import log_format_of
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 
     from kafkacomp._entries import LeaderEpochEntry
     from kafkacomp._log_format import LogFormat
-    from kafkacomp._storage.partition import Partition
     from kafkacomp._types import StrPath
     from kafkacomp.log._side_files import PathOrBytes
 
@@ -86,22 +87,25 @@ def verify_segment(
     check_progress(progress)
     if isinstance(source, SegmentSource):
         partitions = resolve(source)
-        segments = [each for partition in partitions for each in partition.segments]
+        segments = [segment for each in partitions for segment in each.segments]
         if len(segments) != 1:
             raise ValueError(f"source has {len(segments)} segments, not one: give one of its segments")
-        segment, owner = segments[0], (partitions[0].topic, partitions[0].partition)
+        segment, partition = segments[0], partitions[0]
     elif isinstance(source, str | os.PathLike):
         path = Path(source)
         base = segment_offset(path.name.removesuffix(SWAP))
-        owner = owner_of(str(path.absolute().parent), path.name)
+        folder = str(path.absolute().parent)
         segment = Segment(str(path), str(path), 0, base_offset=base)
+        checkpoints = OffsetCheckpoints(*open_filesystem(parent_of(folder)))
+        topic, number = owner_of(folder, path.name)
+        partition = Partition(topic, number, [segment], checkpoints=checkpoints)
     else:
-        owner = (None, None)
         size = byte_count("source", source)
         segment = Segment(f"<{size} bytes>", source, size)
+        partition = Partition(None, None, [segment])
     return check_segment(
         segment,
-        owner,
+        partition,
         next_base_offset=next_base_offset,
         log_format=log_format,
         max_output_size=max_output_size,
@@ -111,7 +115,7 @@ def verify_segment(
 
 def check_segment(
     segment: Segment,
-    owner: tuple[str | None, int | None],
+    partition: Partition,
     *,
     max_output_size: int,
     next_base_offset: int | None = None,
@@ -120,7 +124,7 @@ def check_segment(
     known: KnownBatches | None = None,
     counted: tuple[int, int] | None = None,
 ) -> SegmentReport:
-    """Verify a segment of any file system, as :func:`verify_segment` does; ``owner`` is its topic and partition.
+    """Verify a segment of any file system, as :func:`verify_segment` does.
 
     An index of more than 256 MiB is an error in the report, and is not read.
 
@@ -132,9 +136,11 @@ def check_segment(
     job = SegmentToVerify(
         segment.source,
         name,
-        *owner,
+        partition.topic,
+        partition.partition,
         segment.base_offset,
         next_base_offset,
+        partition.cleaned_to,
         may_be_truncated=not name.removesuffix(SWAP).endswith(_WHOLE),
         log_format=log_format_of(segment.source, name if is_named else None, log_format),
         counted=counted,
@@ -218,10 +224,6 @@ class PartitionCheck:
     progress: Callable[[int], object] | None = None
     _known: KnownBatches = field(default_factory=KnownBatches, init=False)
 
-    @property
-    def _owner(self) -> tuple[str | None, int | None]:
-        return self.partition.topic, self.partition.partition
-
     @cached_property
     def _bases(self) -> list[int]:
         everything = (*self.partition.segments, *self.partition.context)
@@ -243,7 +245,7 @@ class PartitionCheck:
         first, end = segment.offsets or (_LEAST_OFFSET, _END_OFFSET)
         return check_segment(
             segment,
-            self._owner,
+            self.partition,
             next_base_offset=next((each for each in self._bases if is_whole and each > (base or 0)), None),
             log_format=self.log_format,
             max_output_size=self.max_output_size,
@@ -259,7 +261,7 @@ class PartitionCheck:
             for each in self.partition.segments
             if each.name in found
         ]
-        return verified_partition(self._owner, checked, self.partition.cleaned_to, self.max_output_size)
+        return verified_partition(self.partition, checked, self.max_output_size)
 
 
 def _leader_epochs(segment: Segment) -> list[LeaderEpochEntry]:

@@ -173,7 +173,7 @@ def _missing(partition: Partition, segments: tuple[SegmentInfo, ...]) -> tuple[t
     files = list(_files(partition, segments))
     if not files:
         return (), 0, True
-    together = _kafkacomp.partition_offsets([offsets for _, offsets in files], partition.cleaned_to)
+    together = _kafkacomp.partition_offsets([offsets for _, offsets in files], partition.topic, partition.cleaned_to)
     owner = (partition.topic, partition.partition)
     missing = (
         MissingRange(*owner, each.first_offset, each.last_offset, files[each.file][0], each.reason)

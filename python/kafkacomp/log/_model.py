@@ -304,8 +304,7 @@ class LogSegment:
 
     def verify(self, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> SegmentReport:
         """Check every batch and the index files, as :func:`kafkacomp.log.verify_segment` does."""
-        owner = self._partition.topic, self._partition.partition
-        return check_segment(self._found, owner, max_output_size=max_output_size)
+        return check_segment(self._found, self._partition, max_output_size=max_output_size)
 
     def _place(self) -> str:
         return self.path

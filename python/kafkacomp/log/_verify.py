@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkacomp import _kafkacomp
+from kafkacomp._storage.checkpoints import COPY_CLEANED
 from kafkacomp._storage.names import side_file
 from kafkacomp.arrow._report import MissingRange
 from kafkacomp.log._detect import log_format_of
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from kafkacomp._entries import LeaderEpochEntry
     from kafkacomp._kafkacomp import Overlap
     from kafkacomp._log_format import LogFormat
+    from kafkacomp._storage.partition import Partition
     from kafkacomp.log._info import BatchCounts
 
 
@@ -44,7 +46,7 @@ class Finding(NamedTuple):
         is_error: Whether it is an error; anomalies that Kafka accepts are warnings.
         message: The error or warning in words.
         first_offset: The first offset that is missing because of it; ``None`` if the adjacent batches do not determine
-            it.
+            it, and for several gaps.
         last_offset: The last offset that is missing because of it, inclusive.
         is_gap: Whether these offsets are missing although nothing is corrupt.
 
@@ -80,6 +82,8 @@ class SegmentToVerify:
     base_offset: int | None
     #: The base offset of the next segment; ``None`` for the last one.
     next_base_offset: int | None
+    #: The offset in the cleaner's checkpoint.
+    cleaned_to: int | None
     #: Whether its end may be truncated.
     may_be_truncated: bool
     #: ``0.7`` or ``0.8+``.
@@ -94,6 +98,19 @@ class SegmentToVerify:
     transaction_index: bytes | None = None
     #: The offsets of the records to count, the first one and the one after the last; ``None`` for all.
     counted: tuple[int, int] | None = None
+
+
+class SegmentTransactions(NamedTuple):
+    """The transactions of a segment, for the comparison of ``.txnindex`` with the segments before."""
+
+    #: Producers with records in a transaction that is open at the end.
+    open: list[int]
+    #: Producers with a marker in the segment.
+    ended: list[int]
+    #: Whether batches are missing in the segment.
+    is_interrupted: bool
+    #: Abort markers without an entry and without batches of the transaction before them: offset and producer.
+    unlisted: list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -158,6 +175,7 @@ class SegmentReport:
     more_findings: int
     errors: int
     warnings: int
+    _transactions: SegmentTransactions = field(repr=False, compare=False)
 
     @property
     def is_intact(self) -> bool:
@@ -271,16 +289,16 @@ class CheckedSegment(NamedTuple):
 
 
 def verified_partition(
-    owner: tuple[str | None, int | None],
+    partition: Partition,
     segments: Sequence[CheckedSegment],
-    cleaned_to: int | None,
     max_output_size: int,
 ) -> PartitionReport:
     """Combine the reports of a partition's segments, which must be in order.
 
-    Gaps in the reports of segments remain errors only if no other segment fills them and compaction does not explain
-    them.
+    Gaps in the reports of segments remain an error, one for the partition, only if no other segment fills them and
+    compaction does not explain them.
     """
+    owner = partition.topic, partition.partition
     findings: list[Finding] = []
     gaps: dict[tuple[str, int], int] = {}
     reported: dict[str, list[tuple[int, int]]] = {}
@@ -295,8 +313,9 @@ def verified_partition(
             findings.append(each._replace(file=file))
     logs = {each.name for each in segments}
     ordered = [each for each in segments if each.base_offset is not None]
-    together = _kafkacomp.partition_offsets([each.offsets() for each in ordered], cleaned_to)
+    together = _kafkacomp.partition_offsets([each.offsets() for each in ordered], partition.topic, partition.cleaned_to)
     missing = []
+    unexplained = []
     for lacking in together.missing:
         segment, first, last = ordered[lacking.file], lacking.first_offset, lacking.last_offset
         path = segment.name
@@ -305,10 +324,11 @@ def verified_partition(
         is_truncated = is_reported and lacking.reason in {"gap", "compacted"}
         missing.append(MissingRange(*owner, first, last, path, "gap" if is_truncated else lacking.reason))
         if lacking.reason == "gap" and not is_reported:
-            what = f"offset {first} is" if first == last else f"offsets {first} to {last} are"
             position = gaps.get((path, first), segment.report.length)
-            message = f"{what} missing before byte {position}, where nothing is corrupt"
-            findings.append(error_at(path, position, message, first, last)._replace(is_gap=True))
+            gap = error_at(path, position, _gap(first, last, position), first, last)
+            unexplained.append(gap._replace(is_gap=True))
+    findings += _one_error(unexplained, partition, ordered)
+    findings += _unlisted_aborts(ordered)
     findings += _overlaps(ordered, together.overlaps, max_output_size)
     findings += _epochs(ordered)
     findings += _names(ordered)
@@ -321,6 +341,39 @@ def verified_partition(
     return PartitionReport(
         *owner, {each.name: each.report for each in segments}, tuple(findings), tuple(missing), more_missing
     )
+
+
+def _gap(first: int, last: int, position: int) -> str:
+    what = f"offset {first} is" if first == last else f"offsets {first} to {last} are"
+    return f"{what} missing before byte {position}, where nothing is corrupt"
+
+
+def _one_error(gaps: Sequence[Finding], partition: Partition, segments: Sequence[CheckedSegment]) -> list[Finding]:
+    """Combine the errors for the gaps of a partition into one, which says what would show that they are no loss."""
+    if not gaps:
+        return []
+    found = gaps[0]
+    if len(gaps) > 1:
+        offsets = sum((each.last_offset or 0) - (each.first_offset or 0) + 1 for each in gaps)
+        message = f"{found.message}, and {len(gaps) - 1:,} more ranges, {offsets:,} offsets in all"
+        found = found._replace(message=message, first_offset=None, last_offset=None)
+    is_tiered = partition.topic_id is not None
+    source, name = segments[0].source, segments[0].name
+    if partition.cleaned_to is None and not is_tiered and log_format_of(source, name, "auto") != "0.7":
+        found = found._replace(message=f"{found.message}. {COPY_CLEANED}")
+    return [found]
+
+
+def _unlisted_aborts(segments: Sequence[CheckedSegment]) -> list[Finding]:
+    """Check that transactions which begin in one segment and are aborted in another have an entry in ``.txnindex``."""
+    listed = [
+        (each.base_offset or 0, each.report.first_offset, each.report.last_offset, each.report._transactions)  # noqa: SLF001
+        for each in segments
+    ]
+    return [
+        Finding(side_file(segments[at].name, "txnindex"), 0, is_error=False, message=message)
+        for at, message in _kafkacomp.unlisted_aborts(listed)
+    ]
 
 
 def error_at(

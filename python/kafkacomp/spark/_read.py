@@ -18,6 +18,7 @@ import pyspark
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kafkacomp._extras import pa
+from kafkacomp._storage.checkpoints import COPY_CLEANED
 from kafkacomp._text import json_fields
 from kafkacomp.arrow import ScanReader, ScanReport, SkippedRange, scan
 from kafkacomp.exceptions import KafkaCompError
@@ -239,15 +240,11 @@ def check_losses(report: ScanReport, options: ReadOptions) -> None:
         return
     first = losses[0]
     more = len(losses) - 1 + report.more_missing
-    advice = (
-        " If the topic is compacted, copy the broker's cleaner-offset-checkpoint into the parent folder of the"
-        " partition's folder: it shows which gaps compaction left."
-    )
     raise KafkaCompError(
         f"{first.topic}-{first.partition}: offsets {first.first_offset} to {first.last_offset} are missing"
         f" ({first.reason} at {first.segment}){f' and {more} more ranges' if more else ''}."
         " The query stops, because records may have been lost; with failOnDataLoss=false it continues."
-        f"{advice if any(each.reason == 'gap' for each in losses) else ''}"
+        f"{f' {COPY_CLEANED}' if any(each.reason == 'gap' for each in losses) else ''}"
     )
 
 

@@ -198,7 +198,7 @@ impl<'c> ChunkOffsets<'c> {
             report.missing.add(&context.id, &context.place.segment, range);
         });
         report.skipped.extend(losses.into_iter().map(|loss| loss.between(Some(expected), Some(first))));
-        if is_thinned && context.cleaned_to.is_none() {
+        if context.compaction.or_thinned(is_thinned) != context.compaction {
             report.missing.set_compacted(&context.id);
         }
     }

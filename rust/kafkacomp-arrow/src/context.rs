@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use kafkacomp_core::log::{LogFormat, MissingRange, MissingReason, TransactionFilter};
+use kafkacomp_core::log::{Compaction, LogFormat, MissingRange, MissingReason, TransactionFilter};
 
 use crate::batch_runs::Place;
 use crate::missing::PartitionId;
@@ -24,8 +24,8 @@ pub struct Context {
     pub visible: Option<(i64, i64)>,
     /// The first and last offset, inclusive, that are reported if they are missing.
     pub asked: (i64, i64),
-    /// Compaction has removed records before this offset.
-    pub cleaned_to: Option<i64>,
+    /// What is known of the partition's compaction.
+    pub compaction: Compaction,
     /// The transactions of the partition, for committed readers.
     pub transactions: Option<Arc<TransactionFilter>>,
     /// The segment's log format.
@@ -63,7 +63,7 @@ impl Context {
             last_offset,
             visible,
             asked,
-            cleaned_to: checkpoints.cleaned_to,
+            compaction: Compaction::of(partition.topic.as_deref(), checkpoints.cleaned_to),
             transactions: None,
             log_format: LogFormat::Records,
             base_offset: segment.map_or(0, Segment::base_offset_or_zero),
@@ -75,16 +75,10 @@ impl Context {
     pub fn missing(&self, from: i64, until: i64, reason: MissingReason, found: &mut dyn FnMut(MissingRange)) {
         let from = from.max(self.asked.0);
         let until = until.min(self.asked.1.saturating_add(1));
-        let cleaned = match reason {
-            MissingReason::Gap => self.cleaned_to.unwrap_or(from).clamp(from, until.max(from)),
-            _ => from,
-        };
-        if let Some(range) = MissingRange::between(from, cleaned, MissingReason::Compacted) {
-            found(range);
-        }
-        if let Some(range) = MissingRange::between(cleaned, until, reason) {
-            found(range);
-        }
+        MissingRange::between(from, until, reason)
+            .into_iter()
+            .flat_map(|range| self.compaction.parts(range))
+            .for_each(found);
     }
 
     /// Restricts the missing offsets that are reported to those that a committed reader would see.

@@ -226,8 +226,7 @@ impl Planner {
                 report.bytes_in += length as u64;
                 report.skipped.extend(skipped);
                 report.warnings.extend(warnings);
-                // If the cleaner's checkpoint is known, it decides.
-                if is_compacted && context.cleaned_to.is_none() {
+                if context.compaction.or_thinned(is_compacted) != context.compaction {
                     report.missing.set_compacted(&context.id);
                 }
             });
@@ -272,7 +271,7 @@ impl Planner {
         open.earlier = None;
         if !is_understated {
             open.skip(earlier);
-            if earlier.is_compacted && open.context.cleaned_to.is_none() {
+            if open.context.compaction.or_thinned(earlier.is_compacted) != open.context.compaction {
                 self.with_report(|report| report.missing.set_compacted(&open.context.id));
             }
         }

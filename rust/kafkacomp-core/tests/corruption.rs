@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test")]
 
-use kafkacomp_core::log::{InMemory, SideFiles, VerifyOptions, verify_segment};
+use kafkacomp_core::log::{Compaction, InMemory, SideFiles, VerifyOptions, verify_segment};
 use kafkacomp_core::record::{Batches, ControlRecord, RecordReader};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -68,6 +68,7 @@ fn read(reader: &mut RecordReader, data: &[u8]) -> Found {
     let options = VerifyOptions {
         base_offset: Some(0),
         next_base_offset: None,
+        compaction: Compaction::Unknown,
         leader_epochs: &[],
         max_output_size: CAP,
         counted: None,

@@ -1,7 +1,7 @@
 //! The offsets that a partition lacks, and the segment files that overlap.
 
 use kafkacomp_core::log::continuity::coverage::{FileOffsets, listed, missing_offsets, overlaps};
-use kafkacomp_core::log::{MissingRange, MissingReason};
+use kafkacomp_core::log::{self, Compaction, MissingRange, MissingReason, SegmentTransactions, TransactionalSegment};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -26,11 +26,15 @@ struct MissingFields {
 }
 
 /// Finds the offsets that the segment files of a partition lack, and those that several have. The files are in the order of their
-/// base offsets.
+/// base offsets; `cleaned_to` is the offset in the cleaner's checkpoint.
 #[pyfunction]
-pub fn partition_offsets(files: Vec<FileFields>, cleaned_to: Option<i64>) -> PyResult<PartitionOffsets> {
+pub fn partition_offsets(
+    files: Vec<FileFields>,
+    topic: Option<&str>,
+    cleaned_to: Option<i64>,
+) -> PyResult<PartitionOffsets> {
     let files = files.into_iter().map(file).collect::<PyResult<Vec<_>>>()?;
-    let (missing, more_missing) = listed(missing_offsets(&files, cleaned_to));
+    let (missing, more_missing) = listed(missing_offsets(&files, Compaction::of(topic, cleaned_to)));
     let missing = missing.into_iter().map(|(file, range)| MissingOffsets {
         file,
         first_offset: range.first_offset,
@@ -44,6 +48,35 @@ pub fn partition_offsets(files: Vec<FileFields>, cleaned_to: Option<i64>) -> PyR
         last_offset: each.last_offset,
     });
     Ok(PartitionOffsets { missing: missing.collect(), more_missing, overlaps: overlaps.collect() })
+}
+
+/// A segment for [`unlisted_aborts`]: its base offset, its first and last offset, and its `SegmentTransactions`.
+type TransactionalFields = (i64, Option<i64>, Option<i64>, TransactionFields);
+
+/// A `SegmentTransactions` of `kafkacomp.log._verify`.
+#[derive(FromPyObject)]
+pub struct TransactionFields {
+    open: Vec<i64>,
+    ended: Vec<i64>,
+    is_interrupted: bool,
+    unlisted: Vec<(i64, i64)>,
+}
+
+/// Warnings for the segments, by their indexes, that abort transactions of earlier ones without an entry in `.txnindex`. The
+/// segments are in the order of their base offsets.
+#[pyfunction]
+pub fn unlisted_aborts(segments: Vec<TransactionalFields>) -> Vec<(usize, String)> {
+    let segments = segments.into_iter().map(|(base_offset, first_offset, last_offset, transactions)| {
+        let TransactionFields { open, ended, is_interrupted, unlisted } = transactions;
+        let transactions = SegmentTransactions {
+            open: open.into_iter().collect(),
+            ended: ended.into_iter().collect(),
+            is_interrupted,
+            unlisted,
+        };
+        TransactionalSegment { base_offset, first_offset, last_offset, transactions }
+    });
+    log::unlisted_aborts(&segments.collect::<Vec<_>>())
 }
 
 fn file(fields: FileFields) -> PyResult<FileOffsets> {

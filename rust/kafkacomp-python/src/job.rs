@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use kafkacomp_arrow::{Partition, Segment};
-use kafkacomp_core::log::MissingRange;
 use kafkacomp_core::log::maintain::partition::{
     PartitionError, PartitionFindings, PartitionHistory, PartitionJob, SourceSegment,
 };
+use kafkacomp_core::log::{Compaction, MissingRange};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -91,7 +91,7 @@ impl Work {
                 producer_snapshot: content(fields.producer_snapshot),
                 leader_epoch_checkpoint: content(fields.leader_epoch_checkpoint),
                 partition_metadata: content(fields.partition_metadata),
-                cleaned_to: checkpoints.cleaned_to,
+                compaction: Compaction::of(topic.as_deref(), checkpoints.cleaned_to),
             },
             target: fields.target,
             segment_bytes: fields.segment_bytes,

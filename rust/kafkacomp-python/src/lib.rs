@@ -139,6 +139,7 @@ fn add_logs(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(side_files::read_offset_checkpoint, m)?)?;
     m.add_function(wrap_pyfunction!(side_files::read_partition_metadata, m)?)?;
     m.add_function(wrap_pyfunction!(coverage::partition_offsets, m)?)?;
+    m.add_function(wrap_pyfunction!(coverage::unlisted_aborts, m)?)?;
     m.add_class::<naming::MisnamedSegment>()?;
     m.add_function(wrap_pyfunction!(naming::misnamed_segments, m)?)?;
     m.add_class::<tiered::ChunkDecoder>()?;

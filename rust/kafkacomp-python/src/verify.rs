@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use kafkacomp_arrow::watched::Watched;
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::log::{
-    self, LeaderEpochEntry, LogFormat, OpenSegment, OverlapError, OverlappingFile, ReadAt, ReadError, SideFiles,
-    VerifyOptions,
+    self, Compaction, LeaderEpochEntry, LogFormat, OpenSegment, OverlapError, OverlappingFile, ReadAt, ReadError,
+    SideFiles, VerifyOptions,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -25,6 +25,7 @@ use crate::value::PackageClass;
 
 static SEGMENT_REPORT: PackageClass = PackageClass::new("kafkacomp.log._verify", "SegmentReport");
 static CODEC_COUNTS: PackageClass = PackageClass::new("kafkacomp.log._verify", "CodecCounts");
+static SEGMENT_TRANSACTIONS: PackageClass = PackageClass::new("kafkacomp.log._verify", "SegmentTransactions");
 static FINDING: PackageClass = PackageClass::new("kafkacomp.log._verify", "Finding");
 
 /// The log format of a path, bytes or an opened segment by its content: `0.7` or `0.8+`; `None` if the content does not decide.
@@ -65,6 +66,7 @@ pub struct SegmentFields<'py> {
     partition: Option<i32>,
     base_offset: Option<i64>,
     next_base_offset: Option<i64>,
+    cleaned_to: Option<i64>,
     leader_epochs: Vec<EpochFields>,
     offset_index: Option<PyBackedBytes>,
     time_index: Option<PyBackedBytes>,
@@ -134,6 +136,7 @@ pub fn verify_segment<'py>(
     let options = VerifyOptions {
         base_offset: segment.base_offset,
         next_base_offset: segment.next_base_offset,
+        compaction: Compaction::of(segment.topic.as_deref(), segment.cleaned_to),
         leader_epochs: &leader_epochs,
         max_output_size,
         counted: segment.counted,
@@ -222,7 +225,11 @@ fn segment_report<'py>(
         FINDING.make(py, (file, each.position, each.is_error, each.message.as_str(), first, last, each.is_gap))
     });
     let findings = PyTuple::new(py, findings.collect::<PyResult<Vec<_>>>()?)?;
+    let transactions = &report.transactions;
+    let (open, ended) = (Vec::from_iter(&transactions.open), Vec::from_iter(&transactions.ended));
+    let transactions = (open, ended, transactions.is_interrupted, transactions.unlisted.clone());
     let fields = PyDict::new(py);
+    fields.set_item("_transactions", SEGMENT_TRANSACTIONS.make(py, transactions)?)?;
     fields.set_item("by_compression_type", codecs)?;
     fields.set_item("counts", counts_to_py(py, &report.counts)?)?;
     fields.set_item("control_records", report.control_records)?;

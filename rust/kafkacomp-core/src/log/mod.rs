@@ -15,6 +15,7 @@ pub mod maintain;
 pub mod read;
 pub mod write;
 
+pub use continuity::compaction::Compaction;
 pub use continuity::compare::{OverlappingFile, compare_files};
 pub use continuity::missing::{MAX_MISSING_RANGES, MissingRange, MissingRanges, MissingReason};
 pub use continuity::overlap::{ComparedFiles, OverlapError, PartitionFile, position_before};
@@ -30,7 +31,10 @@ pub use index::producer_snapshot::{ProducerEntry, ProducerSnapshot};
 pub use index::time::{TimeIndex, TimestampOffset};
 pub use index::transaction::{AbortedTxn, AbortedTxns, TransactionIndex};
 pub use maintain::check_batch::{BatchChecker, Verdict};
-pub use maintain::verify::{Finding, FindingFile, SegmentReport, SideFiles, VerifyOptions, verify_segment};
+pub use maintain::verify::{
+    Finding, FindingFile, SegmentReport, SegmentTransactions, SideFiles, TransactionalSegment, VerifyOptions,
+    unlisted_aborts, verify_segment,
+};
 pub use maintain::verify_file::verify_file;
 pub use maintain::verify_message_set::verify_message_set;
 pub use read::ahead::KeptAhead;

@@ -1,5 +1,6 @@
 //! Finds the missing offsets of a partition from the offsets of its segment files.
 
+use super::compaction::Compaction;
 use super::missing::{MAX_MISSING_RANGES, MissingRange, MissingReason};
 
 /// The offsets of a segment file.
@@ -72,11 +73,10 @@ pub fn overlaps(files: &[FileOffsets]) -> Vec<Overlap> {
 }
 
 /// The offsets that no file of a partition has, in order, each with the index of the file that should have it. `files` are
-/// in the order of their base offsets. Compaction explains the gaps below `cleaned_to`, the end of the cleaned part. If that is
-/// unknown, it explains all gaps if it has removed records from any batch of the partition.
-pub fn missing_offsets(files: &[FileOffsets], cleaned_to: Option<i64>) -> Vec<(usize, MissingRange)> {
+/// in the order of their base offsets; `compaction` is what is known without their batches.
+pub fn missing_offsets(files: &[FileOffsets], compaction: Compaction) -> Vec<(usize, MissingRange)> {
     let covered = covered(files);
-    let is_compacted = files.iter().any(|file| file.is_compacted);
+    let compaction = compaction.or_thinned(files.iter().any(|file| file.is_compacted));
     let mut lacking: Vec<(usize, MissingRange)> = files
         .iter()
         .enumerate()
@@ -104,13 +104,9 @@ pub fn missing_offsets(files: &[FileOffsets], cleaned_to: Option<i64>) -> Vec<(u
             let next = covered.get(at).copied().unwrap_or((i64::MAX, i64::MAX));
             if next.0 > from {
                 let to = range.last_offset.min(next.0.saturating_sub(1));
-                add(
-                    &mut found,
-                    index,
-                    MissingRange { first_offset: from, last_offset: to, ..range },
-                    is_compacted,
-                    cleaned_to,
-                );
+                for part in compaction.parts(MissingRange { first_offset: from, last_offset: to, ..range }) {
+                    add(&mut found, index, part);
+                }
             }
             from = next.1.saturating_add(1);
             if next.1 == i64::MAX {
@@ -141,29 +137,8 @@ fn undecided(range: MissingRange) -> MissingRange {
     MissingRange { reason, ..range }
 }
 
-/// Adds a range with its final reason. It is merged with the one before if it continues that.
-fn add(
-    found: &mut Vec<(usize, MissingRange)>,
-    index: usize,
-    range: MissingRange,
-    is_compacted: bool,
-    cleaned_to: Option<i64>,
-) {
-    if range.reason == MissingReason::Gap
-        && let Some(cleaned) =
-            cleaned_to.filter(|&cleaned| range.first_offset < cleaned && cleaned <= range.last_offset)
-    {
-        let before = MissingRange { last_offset: cleaned.saturating_sub(1), ..range };
-        add(found, index, before, is_compacted, cleaned_to);
-        return add(found, index, MissingRange { first_offset: cleaned, ..range }, is_compacted, cleaned_to);
-    }
-    // The cleaner has not processed the offsets from the checkpoint on.
-    let explained = cleaned_to.map_or(is_compacted, |cleaned| range.last_offset < cleaned);
-    let reason = match range.reason {
-        MissingReason::Gap if explained => MissingReason::Compacted,
-        reason => reason,
-    };
-    let range = MissingRange { reason, ..range };
+/// Adds a range. It is merged with the one before if it continues that.
+fn add(found: &mut Vec<(usize, MissingRange)>, index: usize, range: MissingRange) {
     match found.last_mut() {
         Some((file, last)) if *file == index && last.continues_with(&range) => last.last_offset = range.last_offset,
         _ => found.push((index, range)),
@@ -218,8 +193,8 @@ mod tests {
         }
     }
 
-    fn found(files: &[FileOffsets], cleaned_to: Option<i64>) -> Vec<(usize, i64, i64, MissingReason)> {
-        let ranges = missing_offsets(files, cleaned_to);
+    fn found(files: &[FileOffsets], compaction: Compaction) -> Vec<(usize, i64, i64, MissingReason)> {
+        let ranges = missing_offsets(files, compaction);
         ranges.into_iter().map(|(file, range)| (file, range.first_offset, range.last_offset, range.reason)).collect()
     }
 
@@ -241,25 +216,28 @@ mod tests {
     #[test]
     fn files_that_follow_one_another_lack_nothing() {
         let files = [file(0, 9, &[]), file(10, 19, &[]), file(20, 25, &[])];
-        assert_eq!(found(&files, None), []);
+        assert_eq!(found(&files, Compaction::Unknown), []);
         assert_eq!(overlaps(&files), []);
     }
 
     #[test]
     fn a_deleted_file_is_a_gap() {
         let files = [file(0, 9, &[(10, 19, MissingReason::Gap)]), file(20, 25, &[])];
-        assert_eq!(found(&files, None), [(0, 10, 19, MissingReason::Gap)]);
+        assert_eq!(found(&files, Compaction::Unknown), [(0, 10, 19, MissingReason::Gap)]);
         let files = [file(0, 9, &[]), file(20, 25, &[])];
-        assert_eq!(found(&files, None), [(0, 10, 19, MissingReason::Gap)]);
-        assert_eq!(found(&files, Some(15)), [(0, 10, 14, MissingReason::Compacted), (0, 15, 19, MissingReason::Gap)]);
-        assert_eq!(found(&files, Some(20)), [(0, 10, 19, MissingReason::Compacted)]);
+        assert_eq!(found(&files, Compaction::Unknown), [(0, 10, 19, MissingReason::Gap)]);
+        assert_eq!(
+            found(&files, Compaction::To(15)),
+            [(0, 10, 14, MissingReason::Compacted), (0, 15, 19, MissingReason::Gap)]
+        );
+        assert_eq!(found(&files, Compaction::To(20)), [(0, 10, 19, MissingReason::Compacted)]);
     }
 
     #[test]
     fn what_another_file_has_is_not_missing() {
         let files =
             [file(0, 130, &[(131, 219, MissingReason::Gap)]), file(0, 219, &[(50, 59, MissingReason::Corrupt)])];
-        assert_eq!(found(&files, None), []);
+        assert_eq!(found(&files, Compaction::Unknown), []);
         let overlap = Overlap { earlier: 0, later: 1, first_offset: 0, last_offset: 130 };
         assert_eq!(overlaps(&files), [overlap]);
         let files = [
@@ -267,7 +245,10 @@ mod tests {
             file(0, 219, &[(50, 59, MissingReason::Corrupt)]),
             file(240, 250, &[]),
         ];
-        assert_eq!(found(&files, None), [(0, 50, 54, MissingReason::Gap), (1, 220, 239, MissingReason::Gap)]);
+        assert_eq!(
+            found(&files, Compaction::Unknown),
+            [(0, 50, 54, MissingReason::Gap), (1, 220, 239, MissingReason::Gap)]
+        );
     }
 
     #[test]
@@ -275,6 +256,6 @@ mod tests {
         let mut empty = file(10, 19, &[(10, 19, MissingReason::Corrupt)]);
         (empty.first_offset, empty.last_offset) = (None, None);
         let files = [file(0, 9, &[]), empty, file(20, 25, &[])];
-        assert_eq!(found(&files, None), [(1, 10, 19, MissingReason::Corrupt)]);
+        assert_eq!(found(&files, Compaction::Unknown), [(1, 10, 19, MissingReason::Corrupt)]);
     }
 }

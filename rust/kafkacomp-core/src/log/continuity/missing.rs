@@ -100,18 +100,9 @@ impl MissingRanges {
         self.ranges.is_empty()
     }
 
-    /// Replaces one reason by another.
-    pub fn relabel(&mut self, from: MissingReason, to: MissingReason) {
-        let all = Self { more: self.more, ..Self::default() };
-        for mut range in std::mem::replace(self, all).ranges {
-            if range.reason == from {
-                range.reason = to;
-            }
-            match self.ranges.last_mut() {
-                Some(last) if last.continues_with(&range) => last.last_offset = range.last_offset,
-                _ => self.ranges.push(range),
-            }
-        }
+    /// Counts further ranges.
+    pub(super) fn add_more(&mut self, count: u64) {
+        self.more = self.more.saturating_add(count);
     }
 }
 
@@ -132,8 +123,6 @@ mod tests {
             missing.push(each);
         }
         assert_eq!(missing.ranges(), [range(0, 9, MissingReason::Gap), range(10, 11, MissingReason::Corrupt)]);
-        missing.relabel(MissingReason::Gap, MissingReason::Corrupt);
-        assert_eq!(missing.ranges(), [range(0, 11, MissingReason::Corrupt)]);
     }
 
     #[test]

@@ -134,11 +134,15 @@ fn absolute(entry: [u8; ENTRY_SIZE], base_offset: i64) -> OffsetPosition {
 /// The entries of an index, without the zeros after them that a preallocated file has. If all entries are zero, one
 /// remains: the index of a closed segment whose records all have the timestamp 0.
 pub(super) fn trim_zero_tail(data: &[u8], entry_size: usize) -> &[u8] {
-    let Some(last) = data.iter().rposition(|&byte| byte != 0) else {
-        return if data.len() == entry_size { data } else { &[] };
-    };
-    let entries = last / entry_size + 1;
-    data.get(..entries * entry_size).unwrap_or(data)
+    match entries_before_zeros(data, entry_size) {
+        0 if data.len() == entry_size => data,
+        entries => data.get(..entries * entry_size).unwrap_or(data),
+    }
+}
+
+/// The number of entries up to the last one that is not zero.
+pub(in crate::log) fn entries_before_zeros(data: &[u8], entry_size: usize) -> usize {
+    data.iter().rposition(|&byte| byte != 0).map_or(0, |last| last / entry_size + 1)
 }
 
 #[cfg(test)]

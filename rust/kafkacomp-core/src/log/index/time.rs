@@ -91,6 +91,11 @@ impl<'a> TimeIndex<'a> {
         self.entries.is_empty()
     }
 
+    /// Whether all entries are zero: there is one, or none.
+    pub(in crate::log) fn is_zero(&self) -> bool {
+        self.entries.iter().all(|entry| *entry == [0; ENTRY_SIZE])
+    }
+
     /// The entries in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = TimestampOffset> + 'a {
         let base_offset = self.base_offset;

@@ -4,17 +4,22 @@
 //! refuse is a warning ([`NonConformity`](crate::record::NonConformity)).
 
 mod indexes;
+mod markers;
+mod rebuild;
 mod report;
+mod transactions;
+mod untrimmed;
 
 use std::ops::ControlFlow;
 
 use indexes::IndexChecks;
-use report::offsets;
 pub use report::{CodecCounts, Finding, FindingFile, SegmentReport, SideFiles};
+pub use transactions::{SegmentTransactions, TransactionalSegment, unlisted_aborts};
 
 use super::check_batch::BatchChecker;
 use crate::buffer::OutputBuffer;
 use crate::error_kind::Category;
+use crate::log::continuity::compaction::Compaction;
 use crate::log::continuity::sequence::{
     Content, EpochFault, Judgement, KnownBatches, Place, SegmentBounds, Visitor, walk_in_order,
 };
@@ -39,6 +44,8 @@ pub struct VerifyOptions<'a> {
     pub base_offset: Option<i64>,
     /// The base offset of the next segment, up to which nothing may be missing; `None` for the last segment.
     pub next_base_offset: Option<i64>,
+    /// What is known of the partition's compaction.
+    pub compaction: Compaction,
     /// The entries of the partition's leader epoch checkpoint.
     pub leader_epochs: &'a [LeaderEpochEntry],
     /// The most bytes that one batch's records may decompress to.
@@ -67,7 +74,8 @@ pub fn verify_segment<B>(
     let end = source.length()?;
     let mut report = SegmentReport::new(end);
     let base_offset = options.base_offset.unwrap_or_default();
-    let indexes = IndexChecks::new(side_files, base_offset, &mut report)?;
+    let segment = (base_offset, options.next_base_offset);
+    let indexes = IndexChecks::new(side_files, segment, options.max_output_size, &mut report)?;
     let offset_index: Vec<OffsetPosition> = side_files
         .offset_index
         .and_then(|data| OffsetIndex::parse(data, base_offset).ok())
@@ -116,9 +124,7 @@ pub fn verify_segment<B>(
         return Ok(ControlFlow::Break(ended));
     }
     report.sequence = found;
-    if report.sequence.is_compacted {
-        report.forgive_gaps();
-    }
+    report.explain_gaps(options.compaction);
     indexes.finish(&mut report);
     report.findings.sort_by_key(|finding| (finding.file != FindingFile::Log, finding.file.suffix(), finding.position));
     Ok(ControlFlow::Continue(report))
@@ -223,9 +229,8 @@ impl<B> Visitor for Check<'_, '_, B> {
     }
 
     fn gap(&mut self, position: u64, (first, last): (i64, i64)) -> Result<(), Error> {
-        let message = format!("{} missing before byte {position}, where nothing is corrupt", offsets(first, last));
-        let (file, missing) = (FindingFile::Log, Some((first, last)));
-        self.report.push(Finding { file, position, is_error: true, message, missing, is_gap: true });
+        self.report.push(Finding::gap(position, (first, last)));
+        self.indexes.interrupted();
         Ok(())
     }
 

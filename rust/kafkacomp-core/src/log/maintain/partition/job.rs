@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::error::PartitionError;
+use crate::log::continuity::compaction::Compaction;
 use crate::log::continuity::sequence::start_offset;
 use crate::log::error::{Error, ReadError};
 use crate::log::index::checkpoint::{LeaderEpochEntry, read_leader_epoch_checkpoint};
@@ -39,8 +40,8 @@ pub struct PartitionHistory {
     pub leader_epoch_checkpoint: Option<Vec<u8>>,
     /// `partition.metadata`.
     pub partition_metadata: Option<Vec<u8>>,
-    /// The offset up to which compaction has cleaned the log.
-    pub cleaned_to: Option<i64>,
+    /// What is known of its compaction.
+    pub compaction: Compaction,
 }
 
 impl PartitionHistory {

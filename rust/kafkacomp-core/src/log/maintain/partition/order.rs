@@ -267,7 +267,7 @@ impl<'a> SegmentsInOrder<'a> {
             let warning = format!("{earlier} and {later} both have offsets {first} to {last}; they are written once");
             self.warnings.push(warning);
         }
-        let (mut missing, more_missing) = listed(missing_offsets(&self.written, self.job.history.cleaned_to));
+        let (mut missing, more_missing) = listed(missing_offsets(&self.written, self.job.history.compaction));
         for (at, _) in &mut missing {
             *at = self.order.get(*at).copied().unwrap_or(*at);
         }

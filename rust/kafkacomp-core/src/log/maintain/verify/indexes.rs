@@ -7,11 +7,19 @@
 //!   that offset is that of the entry.
 //! - `.txnindex`: the batch at the last offset of an entry, if it still exists, is a control batch of that producer.
 //!
+//! A broker that starts cleanly takes a segment's indexes as they are. What then makes it delete records early or return records of
+//! aborted transactions is a warning: zeros at the end of the indexes of a closed segment ([`untrimmed`](super::untrimmed)),
+//! and a `.txnindex` that does not agree with the markers ([`markers`](super::markers)). Without an `.index` the
+//! broker rebuilds all indexes of the segment, and there is no danger.
+//!
 //! Entries that point into a corrupt range of the log are not reported, because the finding of the log is about the same fault.
 //! The wrong entries of an index are one finding, which names the first of them.
 
+use super::markers::TransactionChecks;
 use super::report::{FindingFile, SegmentReport, SideFiles};
+use super::untrimmed;
 use crate::log::AbortedTxn;
+use crate::log::continuity::missing::MissingReason;
 use crate::log::error::ContentError;
 use crate::log::index::{offset, time, transaction};
 use crate::log::{OffsetIndex, OffsetPosition, TimeIndex, TimestampOffset, TransactionIndex};
@@ -53,6 +61,9 @@ pub(super) struct IndexChecks<'a> {
     lost: Vec<(u64, u64)>,
     wrong: [Wrong; 2],
     side_files: SideFiles<'a>,
+    transactions: TransactionChecks,
+    base_offset: i64,
+    next_base_offset: Option<i64>,
 }
 
 /// The wrong entries of one index.
@@ -83,7 +94,8 @@ impl Wrong {
 impl<'a> IndexChecks<'a> {
     pub(super) fn new(
         side_files: SideFiles<'a>,
-        base_offset: i64,
+        (base_offset, next_base_offset): (i64, Option<i64>),
+        max_output_size: usize,
         report: &mut SegmentReport,
     ) -> Result<Self, OutOfMemory> {
         let mut complain = |file, error: &ContentError| report.add(file, error.position(), true, error.to_string());
@@ -97,6 +109,8 @@ impl<'a> IndexChecks<'a> {
             None => Vec::new(),
         };
         let times = match side_files.time_index.map(|data| TimeIndex::parse(data, base_offset)) {
+            // Zeros are an entry only if the records have the timestamp 0: see `untrimmed`.
+            Some(Ok(index)) if index.is_zero() => Vec::new(),
             Some(Ok(index)) => memory::collect(index.iter())?,
             Some(Err(error)) => {
                 complain(FindingFile::TimeIndex, &error);
@@ -126,11 +140,20 @@ impl<'a> IndexChecks<'a> {
             lost: Vec::new(),
             wrong: Default::default(),
             side_files,
+            transactions: TransactionChecks::new(max_output_size),
+            base_offset,
+            next_base_offset,
         })
+    }
+
+    /// Sets that batches are missing here.
+    pub(super) fn interrupted(&mut self) {
+        self.transactions.interrupted();
     }
 
     /// Adds a corrupt range of the log.
     pub(super) fn lost(&mut self, position: u64, length: u64) {
+        self.interrupted();
         let end = position.saturating_add(length);
         match self.lost.last_mut() {
             Some((_, last)) if *last == position => *last = end,
@@ -192,7 +215,9 @@ impl<'a> IndexChecks<'a> {
         }
         let greatest = self.greatest_timestamp.map_or(batch.max_timestamp(), |t| t.max(batch.max_timestamp()));
         self.greatest_timestamp = Some(greatest);
-        if let Some((txn, byte)) = self.aborted.remove(&last_offset)
+        let entry = self.aborted.remove(&last_offset);
+        self.transactions.batch(batch, last_offset, entry.is_some());
+        if let Some((txn, byte)) = entry
             && !(batch.is_control_batch() && batch.producer_id() == txn.producer_id)
         {
             let producer_id = txn.producer_id;
@@ -211,13 +236,10 @@ impl<'a> IndexChecks<'a> {
         // Offsets that are missing at the end are a finding of the log, unless compaction could have removed them. Then only the
         // index shows that the file was longer.
         let is_tail_lost = last_lost.is_some_and(|lost| lost >= end)
-            || !report.sequence.is_compacted
-                && report
-                    .sequence
-                    .missing
-                    .ranges()
-                    .last()
-                    .is_some_and(|range| report.sequence.last_offset.is_none_or(|last| range.first_offset > last));
+            || report.sequence.missing.ranges().last().is_some_and(|range| {
+                let is_after_end = report.sequence.last_offset.is_none_or(|last| range.first_offset > last);
+                is_after_end && range.reason != MissingReason::Compacted
+            });
         let mut is_index_longer = false;
         while let Some((entry, byte)) = self.offsets.take_if(|_| true) {
             let OffsetPosition { offset, position } = entry;
@@ -230,9 +252,7 @@ impl<'a> IndexChecks<'a> {
                 });
             }
         }
-        // A preallocated file with the size of one entry has a single zero entry.
-        let is_zero = self.side_files.time_index.is_some_and(|data| data.iter().all(|&b| b == 0));
-        while let Some((entry, byte)) = self.times.take_if(|_| !is_zero && !is_tail_lost && !is_index_longer) {
+        while let Some((entry, byte)) = self.times.take_if(|_| !is_tail_lost && !is_index_longer) {
             let TimestampOffset { timestamp, offset } = entry;
             let last = report.sequence.last_offset.map_or_else(|| "unknown".to_owned(), |last| last.to_string());
             wrong_times.add(byte, || {
@@ -243,5 +263,16 @@ impl<'a> IndexChecks<'a> {
         }
         wrong_offsets.report(FindingFile::OffsetIndex, report);
         wrong_times.report(FindingFile::TimeIndex, report);
+        if self.side_files.offset_index.is_some() {
+            if self.next_base_offset.is_some() {
+                untrimmed::check(self.side_files, self.base_offset, self.greatest_timestamp, report);
+            }
+            let end = self.next_base_offset.map(|next| next.saturating_sub(1)).or(report.sequence.last_offset);
+            let end = end.unwrap_or_else(|| self.base_offset.saturating_sub(1));
+            let beyond = self.aborted.range(end.saturating_add(1)..).map(|(&offset, &(_, byte))| (offset, byte));
+            let beyond = beyond.filter(|_| !is_tail_lost).min_by_key(|&(_, byte)| byte);
+            self.transactions.report((self.base_offset, end), beyond, self.side_files.transaction_index, report);
+        }
+        report.transactions = self.transactions.finish(self.side_files.offset_index.is_some());
     }
 }

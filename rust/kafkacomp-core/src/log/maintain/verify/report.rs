@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::transactions::SegmentTransactions;
 use crate::CompressionType;
-use crate::log::continuity::missing::MissingReason;
+use crate::log::continuity::compaction::Compaction;
+use crate::log::continuity::missing::{MissingRange, MissingReason};
 use crate::log::continuity::sequence::SequenceReport;
 use crate::log::read::summary::{BatchCounts, BatchFormat};
 use crate::log::read::time_range::TimeRange;
@@ -53,6 +55,23 @@ pub struct Finding {
     pub is_gap: bool,
 }
 
+impl Finding {
+    /// The error for a gap before `position`.
+    pub(super) fn gap(position: u64, (first, last): (i64, i64)) -> Self {
+        let message = format!("{} missing before byte {position}, where nothing is corrupt", offsets(first, last));
+        let (file, missing) = (FindingFile::Log, Some((first, last)));
+        Self { file, position, is_error: true, message, missing, is_gap: true }
+    }
+
+    /// What remains of it if compaction explains the gap or a part of it.
+    fn without(self, compaction: Compaction) -> Option<Self> {
+        let Some((first_offset, last_offset)) = self.missing.filter(|_| self.is_gap) else { return Some(self) };
+        let mut parts = compaction.parts(MissingRange { first_offset, last_offset, reason: MissingReason::Gap });
+        let lost = parts.find(|part| part.reason == MissingReason::Gap)?;
+        Some(Self::gap(self.position, (lost.first_offset, lost.last_offset)))
+    }
+}
+
 /// The counts of one compression type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CodecCounts {
@@ -92,6 +111,8 @@ pub struct SegmentReport {
     pub sequence: SequenceReport,
     /// The timestamps of the records that were counted.
     pub times: TimeRange,
+    /// What the check of the partition needs to know of its transactions.
+    pub transactions: SegmentTransactions,
     /// The findings in the order in which they were found.
     pub findings: Vec<Finding>,
     /// The number of findings that were not kept.
@@ -174,11 +195,13 @@ pub struct SideFiles<'a> {
 }
 
 impl SegmentReport {
-    /// Drops the findings of gaps, because compaction explains them.
-    pub(super) fn forgive_gaps(&mut self) {
-        self.sequence.missing.relabel(MissingReason::Gap, MissingReason::Compacted);
+    /// Gives the reason of gaps, and drops the findings of those that compaction explains.
+    pub(super) fn explain_gaps(&mut self, compaction: Compaction) {
+        let compaction = compaction.or_thinned(self.sequence.is_compacted);
+        self.sequence.missing = compaction.explain(&self.sequence.missing);
         let before = self.findings.len();
-        self.findings.retain(|finding| !finding.is_gap);
+        let findings = std::mem::take(&mut self.findings).into_iter();
+        self.findings = findings.filter_map(|finding| finding.without(compaction)).collect();
         self.errors = self.errors.saturating_sub((before - self.findings.len()) as u64);
     }
 }

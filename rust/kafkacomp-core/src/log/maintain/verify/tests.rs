@@ -27,6 +27,7 @@ fn options(base_offset: Option<i64>, next_base_offset: Option<i64>) -> VerifyOpt
     VerifyOptions {
         base_offset,
         next_base_offset,
+        compaction: Compaction::Unknown,
         leader_epochs: &[],
         max_output_size: 1 << 20,
         counted: None,
