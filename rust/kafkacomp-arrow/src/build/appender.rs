@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use arrow_array::RecordBatch as ArrowRecordBatch;
 use kafkacomp_core::record::{HeadersBuffer, RecordBatchBuilder};
 
-use super::{BuildError, RecordColumns};
+use super::{BuildError, Gaps, RecordColumns};
 
 /// Appends rows to the batch of a builder until one does not fit.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ impl RowAppender {
         builder: &mut RecordBatchBuilder,
     ) -> Result<ControlFlow<()>, BuildError> {
         let columns = RecordColumns::new(rows)?;
-        let taken = columns.append(0..columns.len(), builder, &mut self.headers);
+        let taken = columns.append(0..columns.len(), builder, Gaps::InBatch, &mut self.headers);
         let taken = taken.map_err(|error| error.later(self.appended))?;
         self.appended = self.appended.saturating_add(taken);
         Ok(if taken < columns.len() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })

@@ -6,7 +6,7 @@ use kafkacomp_core::record::batch::NO_PRODUCER_ID;
 use kafkacomp_core::record::batch::increment_sequence;
 use kafkacomp_core::record::{BatchSettings, BuildFault, HeadersBuffer, PairedBuilder};
 
-use super::{BuildError, RecordColumns, WriteError};
+use super::{BuildError, Gaps, RecordColumns, WriteError};
 
 /// Builds batches up to the write limit of the settings (estimated as by Kafka if they are compressed).
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ impl Batcher {
                 }
                 self.builder.reset(BatchSettings { base_offset, ..self.next })?;
             }
-            let taken = columns.append(row..columns.len(), self.builder.current(), &mut self.headers);
+            let taken = columns.append(row..columns.len(), self.builder.current(), Gaps::EndBatch, &mut self.headers);
             row += taken.map_err(|error| error.later(self.rows))?;
             if row < columns.len() {
                 self.close(out)?;

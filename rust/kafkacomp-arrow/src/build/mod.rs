@@ -6,7 +6,7 @@
 //! | `key` | the same | a null key |
 //! | `timestamp` | timestamp of any unit, or int64 in ms | -1, no timestamp |
 //! | `headers` | list or map of (string, binary or string) | no headers |
-//! | `offset` | int64 | the offset after that of the row before |
+//! | `offset` | int64 | the offset after that of the row before; missing offsets end a batch |
 //!
 //! Only `value` is required; columns with other names are ignored. [`RecordColumns`] appends rows to a builder of the caller.
 //! [`Batcher`] builds batches from a stream of rows. [`PartitionedBatcher`] does so for many partitions, which it chooses by the
@@ -103,6 +103,15 @@ fn find(rows: &ArrowRecordBatch, column: Column) -> Result<Option<&dyn Array>, B
     if named.next().is_some() { Err(BuildError::DuplicateColumn { column }) } else { Ok(found) }
 }
 
+/// What becomes of missing offsets between two rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gaps {
+    /// They end the batch: in a batch, they would look like records that compaction removed.
+    EndBatch,
+    /// They are in the batch, which the caller has begun.
+    InBatch,
+}
+
 /// The columns of rows, whose types are checked once.
 #[derive(Clone, Copy)]
 pub struct RecordColumns<'a> {
@@ -184,9 +193,9 @@ impl<'a> RecordColumns<'a> {
         self.value.get(row)
     }
 
-    /// Appends rows in order until one does not fit into the batch, because of the write limit or because its offset is too far
-    /// from the first one, and returns how many were appended. The first record of a batch always fits. `headers` is scratch
-    /// memory.
+    /// Appends rows in order until one does not fit into the batch, because of the write limit, because its offset is too far
+    /// from the first one, or, unless the batch may have gaps, because offsets before it are missing. Returns how many were
+    /// appended. The first record of a batch always fits. `headers` is scratch memory.
     ///
     /// # Errors
     /// The error of the builder, with the row. The rows before it are appended.
@@ -194,6 +203,7 @@ impl<'a> RecordColumns<'a> {
         &self,
         rows: Range<usize>,
         builder: &mut RecordBatchBuilder,
+        gaps: Gaps,
         headers: &mut HeadersBuffer,
     ) -> Result<usize, BuildError> {
         let mut appended = 0;
@@ -203,7 +213,15 @@ impl<'a> RecordColumns<'a> {
                 column.get(row, headers).map_err(|fault| fault.at(row))?;
             }
             let (timestamp, key, value) = (self.timestamp(row)?, self.key(row), self.value(row));
-            let offset = self.offset(row).unwrap_or_else(|| builder.next_offset());
+            let offset = match self.offset(row) {
+                Some(offset)
+                    if gaps == Gaps::EndBatch && builder.records_count() > 0 && offset > builder.next_offset() =>
+                {
+                    break;
+                }
+                Some(offset) => offset,
+                None => builder.next_offset(),
+            };
             let taken = builder.append_if_room(offset, timestamp, key, value, headers.as_headers());
             if !taken.map_err(|fault| BuildError::Record { row, fault })? {
                 break;

@@ -4,7 +4,7 @@ use arrow_array::RecordBatch as ArrowRecordBatch;
 use kafkacomp_core::record::{BatchSettings, HeadersBuffer, PairedBuilder};
 
 use super::route::{RouteColumns, Router};
-use super::{BuildError, RecordColumns, Routing};
+use super::{BuildError, Gaps, RecordColumns, Routing};
 
 /// A topic and partition that rows were sent to.
 #[derive(Debug, Default)]
@@ -80,7 +80,7 @@ impl PartitionedBatcher {
         }
         let Some(target) = self.targets.get_mut(place) else { return Ok(()) };
         while row < end {
-            let taken = columns.append(row..end, target.builder.current(), &mut self.headers);
+            let taken = columns.append(row..end, target.builder.current(), Gaps::EndBatch, &mut self.headers);
             row += taken.map_err(|error| error.later(self.rows))?;
             if row < end {
                 target.close(self.settings)?;

@@ -13,7 +13,8 @@
 //!
 //! Kafka up-converts only a producer's set (`LogValidator`); here logs can be up-converted: each wrapper becomes one batch with its
 //! codec, a run of plain messages becomes batches of at most `batch_bytes`. Offsets and their gaps stay, timestamps of
-//! magic 0 become -1. A run ends if the next message cannot be in the same batch: another append time, or a lower offset.
+//! magic 0 become -1. A run ends if the next message cannot be in the same batch (another append time, a lower offset), and at
+//! missing offsets: in a batch, they would look like records that compaction removed.
 //! Up-converted batches must have right checksums: the new ones would hide that they were wrong.
 //! Source: `RecordsUtil`.
 
@@ -215,12 +216,10 @@ impl Writer {
     /// Whether the current run can contain this record of a batch with these settings.
     fn continues(&self, settings: &BatchSettings, record: &Record<'_>) -> bool {
         let under_way = self.builder.settings();
-        let delta = record.offset.checked_sub(under_way.base_offset);
         self.run.is_some()
             && (under_way.magic, under_way.timestamp_type, under_way.log_append_time)
                 == (settings.magic, settings.timestamp_type, settings.log_append_time)
-            && record.offset >= self.builder.next_offset()
-            && delta.is_some_and(|delta| delta <= i64::from(i32::MAX))
+            && record.offset == self.builder.next_offset()
             && self.builder.has_room_for(record.timestamp, record.key, record.value, Headers::EMPTY)
     }
 

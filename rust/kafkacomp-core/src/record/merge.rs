@@ -1,9 +1,9 @@
 //! Merging small batches into larger ones, which compress better.
 //!
 //! A run is merged as long as its batches have one format, timestamp type (and append time), producer id and epoch,
-//! transactional flag and partition leader epoch, and, with a producer id, offsets and sequences without a gap. So a
-//! merged batch never contains records of two producers, two transactions or two leader epochs, and the state of each producer
-//! does not change. Control batches, batches emptied by compaction and batches with a delete horizon are never merged. Plain
+//! transactional flag and partition leader epoch, and offsets and, with a producer id, sequences without a gap. So a
+//! merged batch never contains records of two producers, two transactions or two leader epochs, the state of each producer
+//! does not change, and missing offsets stay visible between two batches: in a batch, they would look like compaction. Control batches, batches emptied by compaction and batches with a delete horizon are never merged. Plain
 //! messages of magic 0 and 1 are merged only if they are compressed into a wrapper.
 //!
 //! A merged batch keeps the offsets and timestamps of the records; its base timestamp is that of its first record. Without a
@@ -114,8 +114,9 @@ impl Merger {
 
     fn continues(&self, batch: &RecordBatch<'_>) -> bool {
         let Some(run) = &self.run else { return true };
-        let unbroken = batch.producer_id() == NO_PRODUCER_ID
-            || (batch.offset_field() == run.next_offset && batch.base_sequence() == run.next_sequence);
+        // The header of a wrapper does not have its first offset: see `join`.
+        let unbroken = batch.base_offset().is_none_or(|first| first == run.next_offset)
+            && (batch.producer_id() == NO_PRODUCER_ID || batch.base_sequence() == run.next_sequence);
         run.common == Common::of(batch) && unbroken && self.gathered.len() < self.batch_bytes
     }
 
@@ -153,8 +154,18 @@ impl Merger {
         let mut last = None;
         for batch in batches(gathered, starts) {
             let batch = batch?;
-            match self.append(&batch, begun) {
-                Ok(()) => {}
+            let appended = match self.append(&batch, begun) {
+                Ok(false) => {
+                    let built = last.map_or(Ok(true), |last| self.build(&last, out))?;
+                    if !built {
+                        return Ok(false);
+                    }
+                    self.append(&batch, false)
+                }
+                appended => appended,
+            };
+            match appended {
+                Ok(_) => {}
                 Err(Error::Rebuild { fault, .. }) if fault.kind() != ErrorKind::OutOfMemory => return Ok(false),
                 Err(error) => return Err(error),
             }
@@ -171,12 +182,14 @@ impl Merger {
         last.map_or(Ok(true), |batch| self.build(&batch, out))
     }
 
-    /// Appends the records of `batch` to the merged batch, which begins with them if `begun` is false.
-    fn append(&mut self, batch: &RecordBatch<'_>, mut begun: bool) -> Result<()> {
+    /// Appends the records of `batch` to the merged batch, which begins with them if `begun` is false. Appends nothing and
+    /// returns `false` if offsets are missing between the two.
+    fn append(&mut self, batch: &RecordBatch<'_>, mut begun: bool) -> Result<bool> {
         let compression = self.recompressor.compression();
         let (reader, builder) = self.recompressor.parts();
         let position = batch.position();
         let fail = |fault| Error::Rebuild { position, fault };
+        let mut is_first = true;
         for record in reader.records(batch)? {
             let record = record?;
             record.message.map_or(Ok(()), |message| message.ensure_valid(position))?;
@@ -184,10 +197,13 @@ impl Merger {
                 let settings = merged_settings(batch, batch.base_offset().unwrap_or(record.offset))?;
                 builder.reset(BatchSettings { compression, ..settings }).map_err(fail)?;
                 begun = true;
+            } else if is_first && batch.base_offset().is_none() && record.offset > builder.next_offset() {
+                return Ok(false);
             }
+            is_first = false;
             builder.append_record(&record).map_err(fail)?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Closes the merged batch, whose last source is `batch`; `false` if it cannot be built.

@@ -85,6 +85,8 @@ impl Migrator {
     ) -> Result<ControlFlow<B>, Error> {
         let from = base.saturating_add_unsigned(start);
         if let Some(before) = self.end.take().filter(|&before| before != from) {
+            // Messages on both sides of missing bytes are not in one batch.
+            self.close().map_err(|fault| record::Error::Rebuild { position: 0, fault })?;
             self.map(before, 0)?;
         }
         let end = source.length()?;
