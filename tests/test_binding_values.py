@@ -68,9 +68,9 @@ def test_a_repaired_partition_is_a_value(tmp_path: Path) -> None:
     assert missing[:2] == ("t", 0)
     assert (missing.first_offset, missing.last_offset) == (repair.first_offset, repair.last_offset)
     assert "more_repairs=0, fixed_batches=0" in repr(repaired)
-    log = repaired.folder.finish()
+    log = repaired.folder.publish()
     assert log is not None
-    assert repaired.folder.finish() is None
+    assert repaired.folder.publish() is None
     assert log.log_end_offset == 100
 
 

@@ -248,7 +248,7 @@ def test_what_is_left_out_is_kept_or_dropped(tmp_path: Path, quarantine: bool) -
     assert kept.exists() == quarantine
     if quarantine:
         assert kept.read_bytes() == data[repair.position : repair.position + repair.length]
-    (told,) = json.loads((tmp_path / "new" / "kafkacomp-repair.json").read_text())
+    (told,) = json.loads((tmp_path / "new" / "kafkacomp-repair.json").read_text())["repairs"]
     assert (told["position"], told["length"], told["reason"]) == (repair.position, repair.length, repair.reason)
     assert (told["firstOffset"], told["lastOffset"]) == (repair.first_offset, repair.last_offset)
     rest = data[: repair.position] + data[repair.position + repair.length :]

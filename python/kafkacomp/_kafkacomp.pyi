@@ -181,6 +181,17 @@ def partition_offsets(files: Sequence[FileOffsets], topic: str | None, cleaned_t
 def unlisted_aborts(
     segments: Sequence[tuple[int, int | None, int | None, SegmentTransactions]],
 ) -> list[tuple[int, str]]: ...
+@final
+class AdjacentBatch:
+    __match_args__: Final = ("last_offset", "crc", "first_timestamp", "last_timestamp")
+    last_offset: Final[int]
+    crc: Final[int]
+    first_timestamp: Final[int]
+    last_timestamp: Final[int]
+
+def adjacent_batches(
+    source: Partition, ranges: Sequence[tuple[int, int]]
+) -> list[tuple[AdjacentBatch | None, AdjacentBatch | None]]: ...
 def summarize_partition(source: Partition, log_format: str, progress: Callable[[int], object] | None) -> Summaries: ...
 
 @final
@@ -210,21 +221,27 @@ class StagedFolder:
 
 @final
 class PartitionFindings:
-    __match_args__: Final = ("missing", "more_missing", "warnings")
+    __match_args__: Final = ("missing", "more_missing", "compacted_to", "warnings")
     missing: Final[tuple[MissingRange, ...]]
     more_missing: Final[int]
+    compacted_to: Final[int | None]
     warnings: Final[list[str]]
 
 @final
 class RewrittenPartition:
-    __match_args__: Final = ("log", "findings")
-    log: Final[WrittenLog]
+    __match_args__: Final = ("folder", "findings")
+    folder: Final[RewrittenFolder]
     findings: Final[PartitionFindings]
 
 @final
-class RepairedFolder:
+class RewrittenFolder:
+    @property
+    def folder(self) -> Path | None: ...
+    @property
+    def gaps(self) -> list[tuple[int, int]]: ...
     def write(self, name: str, content: bytes) -> None: ...
-    def finish(self) -> WrittenLog | None: ...
+    def publish(self) -> WrittenLog | None: ...
+    def discard(self) -> None: ...
 
 @final
 class RepairedPartition:
@@ -241,7 +258,7 @@ class RepairedPartition:
         "first_open_offset",
         "findings",
     )
-    folder: Final[RepairedFolder]
+    folder: Final[RewrittenFolder]
     repairs: Final[tuple[Repair, ...]]
     more_repairs: Final[int]
     fixed_batches: Final[int]

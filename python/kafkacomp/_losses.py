@@ -1,6 +1,7 @@
 """The one rule about missing data.
 
-Data are missing if bytes of a log were left out, or if a log lacks offsets that compaction does not explain.
+Data are missing if bytes of a log were left out, or if a log lacks offsets that compaction does not explain and that
+are not known losses (:mod:`kafkacomp._storage.losses`), which a report has in ``known_losses``.
 
 - Readers report what is missing.
 - Functions that make a copy raise :class:`kafkacomp.exceptions.DataLossError` after the copy is complete, unless
@@ -13,8 +14,9 @@ Data are missing if bytes of a log were left out, or if a log lacks offsets that
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from kafkacomp._exit_status import CORRUPT, FINE
@@ -24,6 +26,7 @@ from kafkacomp.exceptions import DataLossError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from kafkacomp._storage.loss_file import KnownLoss
     from kafkacomp.arrow._report import MissingRange, SkippedRange
 
 #: The most ranges of a partition in the message of an exception.
@@ -31,7 +34,7 @@ _NAMED = 3
 
 
 class _Report(Protocol):
-    """A report of a reader, a check or a copy. It may have ``skipped`` and ``corrupt_ranges``, too."""
+    """A report of a reader, a check or a copy. It may also have ``skipped``, ``corrupt_ranges``, ``known_losses``."""
 
     @property
     def missing(self) -> Sequence[MissingRange]: ...
@@ -75,7 +78,7 @@ class Losses:
 
 def unacknowledged(*reports: _Report) -> Losses:
     """Find what is missing according to reports, and that nobody has acknowledged."""
-    missing = [each for report in reports for each in report.missing if each.reason != "compacted"]
+    missing = [part for report in reports for part in unknown(report.missing, getattr(report, "known_losses", ()))]
     return Losses(
         tuple(each for report in reports for each in getattr(report, "skipped", ())),
         tuple(missing),
@@ -83,6 +86,41 @@ def unacknowledged(*reports: _Report) -> Losses:
         sum(each.more_missing for each in reports if all(found.reason != "compacted" for found in each.missing)),
         sum(getattr(each, "corrupt_ranges", 0) for each in reports),
     )
+
+
+def unknown(missing: Iterable[MissingRange], known: Iterable[KnownLoss]) -> list[MissingRange]:
+    """Find the missing offsets that neither compaction nor a known loss explains."""
+    index = LossIndex(known)
+    return [
+        part for each in missing if each.reason != "compacted" for part, is_known in index.parts(each) if not is_known
+    ]
+
+
+class LossIndex:
+    """Known losses by their offsets."""
+
+    def __init__(self, known: Iterable[KnownLoss]) -> None:
+        self._groups: dict[object, list[KnownLoss]] = {}
+        for loss in known:
+            self._groups.setdefault((loss.topic, loss.partition), []).append(loss)
+        for group in self._groups.values():
+            group.sort(key=lambda loss: loss.first_offset)
+        self._lasts = {owner: [loss.last_offset for loss in group] for owner, group in self._groups.items()}
+
+    def parts(self, missing: MissingRange) -> Iterator[tuple[MissingRange, bool]]:
+        """Divide a range of missing offsets into parts, each with whether it is known."""
+        owner, begin, end = (missing.topic, missing.partition), missing.first_offset, missing.last_offset
+        group = self._groups.get(owner, [])
+        for loss in islice(group, bisect_left(self._lasts.get(owner, []), begin), None):
+            first, last = max(loss.first_offset, begin), min(loss.last_offset, end)
+            if first > end:
+                break
+            if begin < first:
+                yield missing._replace(first_offset=begin, last_offset=first - 1), False
+            yield missing._replace(first_offset=first, last_offset=last), True
+            begin = last + 1
+        if begin <= end:
+            yield missing._replace(first_offset=begin), False
 
 
 def acknowledged(copy: str, report: _AnyReport, *, allow_missing: bool) -> _AnyReport:
@@ -101,16 +139,18 @@ def acknowledged(copy: str, report: _AnyReport, *, allow_missing: bool) -> _AnyR
     return report
 
 
-def missing_lines(missing: Iterable[MissingRange], most: int | None = None) -> Iterator[str]:
+def missing_lines(
+    missing: Iterable[MissingRange | KnownLoss], most: int | None = None, *, label: str = "missing"
+) -> Iterator[str]:
     """Yield a line of text for each partition, with at most this number of ranges."""
     for (topic, partition), ranges in groupby(missing, key=lambda each: (each.topic, each.partition)):
         listed = list(ranges)
         shown = ", ".join(map(_offsets, listed[:most]))
         name = "unknown partition" if topic is None else f"{topic}-{partition}"
         others = len(listed) - len(listed[:most])
-        yield f"missing: {name}: offsets {shown}{f', and {others} more ranges' if others else ''}"
+        yield f"{label}: {name}: offsets {shown}{f', and {others} more ranges' if others else ''}"
 
 
-def _offsets(each: MissingRange) -> str:
+def _offsets(each: MissingRange | KnownLoss) -> str:
     last = "" if each.first_offset == each.last_offset else f" to {each.last_offset}"
     return f"{each.first_offset}{last} ({each.reason})"

@@ -19,6 +19,7 @@ from kafkacomp._cli import rewrite, validate, writers
 from kafkacomp._cli.advise import advise
 from kafkacomp._cli.common import (
     ALLOW_MISSING,
+    KNOWN_LOSSES,
     LOG_FORMAT,
     MAX_OUTPUT_SIZE,
     beside,
@@ -49,8 +50,9 @@ from kafkacomp._cli.tiered import (
 from kafkacomp._click import Size, parsed
 from kafkacomp._exit_status import CORRUPT, INTERRUPTED, TERMINATED, WRONG_USE
 from kafkacomp._exit_status import run as ended
-from kafkacomp._losses import unacknowledged
+from kafkacomp._losses import missing_lines, unacknowledged
 from kafkacomp._storage.files import BATCHES
+from kafkacomp._storage.losses import loss_files_of
 from kafkacomp._text import count_text, printable, time_text
 from kafkacomp.arrow._filter import Conditions
 from kafkacomp.arrow._scan import LOCATION, find
@@ -204,14 +206,17 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
 @cli.command()
 @_PATHS
 @click.option("--threads", type=click.IntRange(1, 1024), help="Segments to check at a time; default: one per core.")
+@KNOWN_LOSSES
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @LOG_FORMAT
 @tiered_options
 @ALLOW_MISSING
 @MAX_OUTPUT_SIZE
-def verify(  # noqa: PLR0917 - click hands everything over by name
+def verify(
     paths: tuple[str, ...],
+    *,
     threads: int | None,
+    known_losses: tuple[str, ...],
     as_json: bool,
     log_format: LogFormat,
     max_output_size: int,
@@ -223,13 +228,15 @@ def verify(  # noqa: PLR0917 - click hands everything over by name
     Every record is decoded, and every index is compared with its segment.
 
     Corruption and missing offsets are errors, and the exit status is 1. Anomalies that Kafka accepts but other readers
-    may not are warnings.
+    may not are warnings. Missing offsets are no error if compaction explains them, or if the folder's
+    kafkacomp-repair.json, which repair, recompress and convert write, makes them known.
 
     PATHS are files, folders or URLs. With --remote-log-metadata or --local-log-dir only the valid segments and offsets
     are checked, which are those that kafkacomp export reads.
     """
     options: dict[str, Any] = {
         "max_output_size": max_output_size, "threads": checked_threads(threads), "log_format": log_format,
+        "known_losses": loss_files_of(known_losses),
     }  # fmt: skip
     if opening["remote_log_metadata"] is None and opening["local_log_dir"] is None:
         found = files_of(paths, opening["encryption_keys"], opening["storage_options"])
@@ -350,12 +357,14 @@ def _show(report: LogDirReport) -> None:
 @LOG_FORMAT
 @tiered_options
 @ALLOW_MISSING
+@KNOWN_LOSSES
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @MAX_OUTPUT_SIZE
 def export(  # noqa: PLR0917 - click hands everything over by name
     sources: tuple[str, ...], target: Path, form: str | None, force: bool, compression: str, encoding: str,
     columns: list[str] | None, allow_missing: bool, as_json: bool, key: str | None, key_regex: str | None,
     value_contains: str | None, header: tuple[str, ...], limit: int | None, partition_by: list[str] | None,
+    known_losses: tuple[str, ...],
     **options: Any,  # noqa: ANN401 - handed on to scan
 ) -> int:  # fmt: skip
     """Write records to a Parquet, Arrow, CSV or JSON lines file.
@@ -376,6 +385,7 @@ def export(  # noqa: PLR0917 - click hands everything over by name
         raise click.UsageError("--json and -o - would both write to standard output: choose one")
     if form == "arrow" and compression not in {"none", "lz4", "zstd"}:
         raise click.UsageError("--parquet-compression: Arrow files support none, lz4 and zstd")
+    loss_files = loss_files_of(known_losses)
     columns = columns or list(arrow.DEFAULT_COLUMNS)
     bounds = [options[f"{end}_offset"] for end in ("start", "end")]
     if None not in bounds and bounds[0] > bounds[1]:
@@ -389,6 +399,7 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     with progress_bar("export", None) as advance:
         needed = exporting.columns_to_read(columns, form, encoding, conditions, partition_by)
         scanned = kafkacomp.scan(found, columns=needed, progress=advance.at, **options)
+        scanned.loss_files = loss_files
         reader = arrow.FilteredReader(scanned, conditions or Conditions(), limit)
         rows = exporting.export(
             scanned if conditions is None and limit is None else reader,
@@ -398,6 +409,8 @@ def export(  # noqa: PLR0917 - click hands everything over by name
         report = scanned.report
     losses = unacknowledged(report)
     for line in losses.lines():
+        complain(line)
+    for line in missing_lines(report.known_losses, label="known loss"):
         complain(line)
     if as_json:
         say_json(exporting.as_dict(report))

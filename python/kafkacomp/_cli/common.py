@@ -46,6 +46,12 @@ LOG_FORMAT = click.option(
     show_default=True,
     help="Log format: 0.7 (message sets) or 0.8+ (batches); auto detects it from the content.",
 )
+KNOWN_LOSSES = click.option(
+    "--known-losses",
+    multiple=True,
+    metavar="FILE",
+    help="A kafkacomp-repair.json whose losses are known, too; can be repeated. Default: only those of the folders.",
+)
 MAX_OUTPUT_SIZE = click.option(
     "--max-output-size",
     type=Size(1, kafkacomp.DEFAULT_MAX_OUTPUT_SIZE),

@@ -13,6 +13,7 @@ from kafkacomp._cli.partitioned import KEYS, columns_of, partitioned
 from kafkacomp._cli.writers import PLACE, RECORD, SUFFIXES, compressed, format_of, is_text, writer
 from kafkacomp._extras import pa
 from kafkacomp._storage.listing import kind_of
+from kafkacomp._storage.loss_file import known_loss_fields
 from kafkacomp._storage.new_file import new_file
 from kafkacomp._text import camel_case, escaped_lines, json_fields
 from kafkacomp.exceptions import KafkaCompError
@@ -174,5 +175,6 @@ def as_dict(report: ScanReport) -> dict[str, object]:
         "skipped": [camel_case(asdict(each)) for each in report.skipped],
         "missing": [camel_case(each._asdict()) for each in report.missing],
         "moreMissing": report.more_missing,
+        "knownLosses": [known_loss_fields(each) for each in report.known_losses],
         "warnings": list(report.warnings),
     }

@@ -9,11 +9,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafkacomp import log
-from kafkacomp._cli.common import ALLOW_MISSING, LOG_FORMAT, MAX_OUTPUT_SIZE, complain, progress_bar, say, say_json
+from kafkacomp._cli.common import (
+    ALLOW_MISSING,
+    KNOWN_LOSSES,
+    LOG_FORMAT,
+    MAX_OUTPUT_SIZE,
+    complain,
+    progress_bar,
+    say,
+    say_json,
+)
 from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS
 from kafkacomp._click import Size
-from kafkacomp._losses import unacknowledged
-from kafkacomp._text import camel_case, count_text
+from kafkacomp._losses import missing_lines, unacknowledged
+from kafkacomp._storage.loss_file import known_loss_fields
+from kafkacomp._text import camel_case, count_text, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +49,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print the report a
 @click.option("--batch-bytes", type=Size(1, 2**31 - 1), default="1m", show_default=True,
               help="With --merge: the bytes of records, before compression, at which a batch is closed.")  # fmt: skip
 @_SEGMENT_BYTES
+@KNOWN_LOSSES
 @click.option("--threads", type=click.IntRange(1, 1024), help="Compressing threads; default: one per core.")
 @ENCRYPTION_KEYS
 @STORAGE_OPTIONS
@@ -76,6 +87,7 @@ def recompress(source: str, target: str, allow_missing: bool, as_json: bool, **o
 @click.option("--offset-map", type=click.Path(path_type=Path),
               help="For logs of 0.7: a .parquet or .csv file to write, which maps positions to offsets.")  # fmt: skip
 @_SEGMENT_BYTES
+@KNOWN_LOSSES
 @ENCRYPTION_KEYS
 @STORAGE_OPTIONS
 @ALLOW_MISSING
@@ -99,6 +111,7 @@ def convert(source: str, target: str, allow_missing: bool, as_json: bool, **opti
 @click.option("--corrupt", type=click.Choice(("quarantine", "drop")), default="quarantine", show_default=True,
               help="Corrupt bytes: quarantine keeps them in a file of the new folder, drop discards them.")  # fmt: skip
 @_SEGMENT_BYTES
+@KNOWN_LOSSES
 @ENCRYPTION_KEYS
 @STORAGE_OPTIONS
 @ALLOW_MISSING
@@ -133,17 +146,32 @@ def _run(what: str, function: Callable[..., Any], source: str, target: str, **op
         return function(source, target, progress=bar.at, **options)
 
 
+def _span_text(lost: log.LostOffsets) -> str:
+    """The time span of lost offsets, by the timestamps of the batches before and after them."""
+    first, last = (time_text(time) for time in (lost.first_timestamp, lost.last_timestamp))
+    parts = [f"{word} {text}" for word, text in (("after", first), ("before", last)) if text]
+    return " and ".join(parts) or "at an unknown time"
+
+
 def _show(target: str, report: log.RewriteReport, *, as_json: bool, allow_missing: bool) -> int:
     for warning in report.warnings:
         complain(f"warning: {warning}")
     if as_json:
-        lists: dict[str, object] = {"missing": [camel_case(each._asdict()) for each in report.missing]}
+        lists: dict[str, object] = {
+            "missing": [camel_case(each._asdict()) for each in report.missing],
+            "knownLosses": [known_loss_fields(each) for each in report.known_losses],
+            "lost": [camel_case(each._asdict()) for each in report.lost],
+        }
         if isinstance(report, log.RepairReport):
             lists["repairs"] = [camel_case(dataclasses.asdict(each)) for each in report.repairs]
         say_json(camel_case(dataclasses.asdict(report)) | lists)
     else:
         for each in report.missing:
             say(f"missing: {each.segment}: offsets {each.first_offset} to {each.last_offset} ({each.reason})")
+        for line in missing_lines(report.known_losses, label="known loss"):
+            say(line)
+        for lost in report.lost:
+            say(f"lost: {lost.topic or 'unknown topic'}: {count_text(lost.offsets, 'offset')}, {_span_text(lost)}")
         say(
             f"{target}: {count_text(report.partitions, 'partition')}, {count_text(report.segments, 'segment')}, "
             f"{count_text(report.batches, 'batch|es')}, "

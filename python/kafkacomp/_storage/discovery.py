@@ -327,4 +327,5 @@ def _single_file(filesystem: FileSystem, entry: Entry) -> Listing:
     has_checkpoints = known is not None and not is_marked(basename(parent))
     checkpoints = OffsetCheckpoints(filesystem, parent_of(parent)) if has_checkpoints else None
     segment = segment_at(filesystem, entry, base_offset)
-    return Listing([Partition(topic, partition, [segment], checkpoints=checkpoints)])
+    has_loss_file = base_offset is not None
+    return Listing([Partition(topic, partition, [segment], checkpoints=checkpoints, has_loss_file=has_loss_file)])

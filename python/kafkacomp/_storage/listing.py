@@ -17,6 +17,7 @@ from kafkacomp._storage.checkpoints import OFFSET_CHECKPOINTS, OffsetCheckpoints
 from kafkacomp._storage.commit_state import STAGING
 from kafkacomp._storage.containers import foreign_segment
 from kafkacomp._storage.loader import Loaded, loaded
+from kafkacomp._storage.loss_file import LOSS_FILE
 from kafkacomp._storage.names import (
     INDEXES,
     MANIFEST,
@@ -221,7 +222,7 @@ class _Search:
         self.listing.decisions += [f"{path}: {each}" for each in state.warnings]
         is_log = self._files(files, state, is_partition=bool(own) or known is not None)
         if own:
-            self._partition(path, own, known, checkpoints)
+            self._partition(path, own, known, checkpoints, has_loss_file=LOSS_FILE in files)
             self._inside(entries)
             return True
         if any(is_segment(basename(each.path).removesuffix(".deleted")) for each in entries if not each.is_dir):
@@ -232,7 +233,13 @@ class _Search:
         return self._subfolders(path, entries, depth) or is_log
 
     def _partition(
-        self, path: str, own: list[Segment], known: tuple[str, int] | None, checkpoints: OffsetCheckpoints | None
+        self,
+        path: str,
+        own: list[Segment],
+        known: tuple[str, int] | None,
+        checkpoints: OffsetCheckpoints | None,
+        *,
+        has_loss_file: bool,
     ) -> None:
         own[-1].active = True
         topic, partition = known or (None, None)
@@ -240,7 +247,8 @@ class _Search:
         has_checkpoints = known is not None and not is_marked(basename(path))
         if has_checkpoints and checkpoints is None:
             checkpoints = OffsetCheckpoints(self._filesystem, parent_of(path))
-        found = Partition(topic, partition, own, checkpoints=checkpoints if has_checkpoints else None)
+        own_checkpoints = checkpoints if has_checkpoints else None
+        found = Partition(topic, partition, own, checkpoints=own_checkpoints, has_loss_file=has_loss_file)
         if may_be_truncated(basename(path)):
             found.topic_id = topic_id_of(self._filesystem, path)
             which = f"; the topic's id is {found.topic_id}" if found.topic_id else ""

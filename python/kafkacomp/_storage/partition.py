@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from kafkacomp._storage.checkpoints import CLEANED, HIGH_WATERMARK, LOG_START, OffsetCheckpoints
 from kafkacomp._storage.filesystem import read_local
+from kafkacomp._storage.losses import compacted_to, own_loss_file
 from kafkacomp._storage.names import parent_of, side_file
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from kafkacomp._storage.listing import Listing
+    from kafkacomp._storage.loss_file import LossFile
     from kafkacomp._storage.remote import RemoteFolder
 
 #: Sources of a log: bytes, a path or URL, a binary file object, an object of the model, or a collection of these.
@@ -170,6 +173,13 @@ class Partition:
     deciding: str | None = None
     #: Whether the segments were opened, to refuse packed ones and to order them by their first offsets.
     is_checked: bool = field(default=False, repr=False, compare=False)
+    #: Whether its folder may have a loss file.
+    has_loss_file: bool = False
+
+    @cached_property
+    def loss_file(self) -> LossFile | None:
+        """The loss file in its folder."""
+        return own_loss_file(self) if self.has_loss_file else None
 
     @property
     def log_start_offset(self) -> int | None:
@@ -186,8 +196,9 @@ class Partition:
 
     @property
     def cleaned_to(self) -> int | None:
-        """The offset in ``cleaner-offset-checkpoint``, below which compaction has removed records."""
-        return self._checkpoint(CLEANED)
+        """The offset in ``cleaner-offset-checkpoint`` or the loss file, below which compaction has removed records."""
+        found = self._checkpoint(CLEANED)
+        return found if found is not None else compacted_to(self, [self.loss_file])
 
     def _checkpoint(self, name: str) -> int | None:
         if self.checkpoints is None or self.topic is None or self.partition is None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from kafkacomp import _kafkacomp
 from kafkacomp._extras import pa, require
+from kafkacomp._storage.losses import known_losses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,6 +15,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     from typing_extensions import CapsuleType
+
+    from kafkacomp._storage.loss_file import LossFile
+    from kafkacomp._storage.partition import BoundedPartition
+    from kafkacomp.arrow._report import ScanReport
 
 
 class Rows:
@@ -84,4 +90,16 @@ class ScanReader(_kafkacomp.ScanReader, Rows):
     consumer of the Arrow PyCapsule interface takes it as a stream.
     """
 
-    __slots__ = ()
+    __slots__ = ("_partitions", "loss_files")
+
+    def __init__(self, sources: list[BoundedPartition], *_: object) -> None:
+        self._partitions = [each.partition for each in sources]
+        #: Loss files besides those in the folders of the partitions.
+        self.loss_files: list[LossFile] = []
+
+    @property
+    def report(self) -> ScanReport:
+        """The counts and findings of the scan so far."""
+        found = super().report
+        known = known_losses(self._partitions, found.missing, self.loss_files)
+        return replace(found, known_losses=known) if known else found

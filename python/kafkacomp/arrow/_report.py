@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from kafkacomp._storage.loss_file import KnownLoss
 
 #: Why bytes were left out: they are corrupt, exceed a limit of the caller, cannot be read from the storage (EIO), or
 #: their file was deleted after it was listed.
@@ -103,6 +106,8 @@ class ScanReport:
             unknown: with a bound of time, all ranges between segments are listed, and those in the segments that were
             read.
         more_missing: The number of ranges beyond those in ``missing``.
+        known_losses: Those of the missing offsets that a loss file in the partition's folder makes known, as in
+            :func:`kafkacomp.log.verify_partition`.
         records_below_log_start: Records within the bounds of the scan that consumers do not see because they are below
             the log start offset of ``log-start-offset-checkpoint``; ``visible_only`` leaves them out.
         records_above_high_watermark: Records that consumers do not see because they are at or above the high watermark
@@ -129,3 +134,4 @@ class ScanReport:
     records_below_log_start: int = 0
     records_above_high_watermark: int = 0
     clamped_timestamps: int = 0
+    known_losses: tuple[KnownLoss, ...] = ()

@@ -21,6 +21,7 @@ from kafkacomp.record import arrow_rows
 
 if TYPE_CHECKING:
     from kafkacomp._kafkacomp import WrittenLog
+    from kafkacomp._storage.loss_file import KnownLoss
     from kafkacomp._types import ArrowRows, CompressionTypeLike, StrPath
     from kafkacomp.arrow._report import MissingRange, SkippedRange
 
@@ -45,6 +46,7 @@ class WriteReport:
         missing: If the rows are those of a scan, the offsets that it did not read although the segments should have
             them, as in :class:`ScanReport`. Empty in ``partitions``.
         more_missing: The number of ranges beyond those in ``missing``.
+        known_losses: If the rows are those of a scan, the known losses of its report. Empty in ``partitions``.
 
     Example:
         >>> import kafkacomp as kc
@@ -66,6 +68,7 @@ class WriteReport:
     skipped: tuple[SkippedRange, ...] = ()
     missing: tuple[MissingRange, ...] = ()
     more_missing: int = 0
+    known_losses: tuple[KnownLoss, ...] = ()
 
 
 def write(
@@ -181,7 +184,13 @@ def _checked(report: WriteReport, rows: ArrowRows, *, allow_missing: bool) -> Wr
     if not isinstance(rows, ScanReader | FilteredReader):
         return report
     found = rows.report
-    report = replace(report, skipped=found.skipped, missing=found.missing, more_missing=found.more_missing)
+    report = replace(
+        report,
+        skipped=found.skipped,
+        missing=found.missing,
+        more_missing=found.more_missing,
+        known_losses=found.known_losses,
+    )
     return acknowledged(report.path, report, allow_missing=allow_missing)
 
 

@@ -36,6 +36,7 @@ from kafkacomp._entries import (
     TimestampOffset,
 )
 from kafkacomp._storage.listing import OtherFile
+from kafkacomp._storage.loss_file import AdjacentBatch, KnownLoss, LostOffsets
 from kafkacomp.arrow._report import MissingRange
 from kafkacomp.log._check import verify_partition, verify_segment
 from kafkacomp.log._checkpoint_files import (
@@ -63,17 +64,20 @@ from kafkacomp.log._verify import CodecCounts, Finding, PartitionReport, Segment
 
 __all__ = [
     "AbortedTxn",
+    "AdjacentBatch",
     "BatchCounts",
     "CodecCounts",
     "ControlRecord",
     "FileCoverage",
     "Finding",
+    "KnownLoss",
     "LeaderEpochEntry",
     "LogDir",
     "LogDirInfo",
     "LogDirReport",
     "LogPartition",
     "LogSegment",
+    "LostOffsets",
     "MissingRange",
     "OffsetCheckpointEntry",
     "OffsetPosition",

@@ -14,6 +14,7 @@ from kafkacomp._arguments import byte_count, check_progress, path_text
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, KnownBatches
 from kafkacomp._storage.checkpoints import OffsetCheckpoints
 from kafkacomp._storage.filesystem import open_filesystem
+from kafkacomp._storage.losses import loss_files_of
 from kafkacomp._storage.names import SWAP, owner_of, parent_of, segment_offset
 from kafkacomp._storage.partition import Partition, Segment, SegmentSource
 from kafkacomp.exceptions import CorruptRecordError
@@ -31,10 +32,11 @@ from kafkacomp.log._verify import (
 from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from kafkacomp._entries import LeaderEpochEntry
     from kafkacomp._log_format import LogFormat
+    from kafkacomp._storage.loss_file import LossFile
     from kafkacomp._types import StrPath
     from kafkacomp.log._side_files import PathOrBytes
 
@@ -162,14 +164,23 @@ def check_segment(
 
 
 def verify_partition(
-    source: StrPath | SegmentSource, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
+    source: StrPath | SegmentSource,
+    *,
+    known_losses: StrPath | Sequence[StrPath] = (),
+    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
 ) -> PartitionReport:
     """Check all segments of a partition's folder, and that no segment is missing between them.
 
     Each segment is checked as :func:`verify_segment` does. Segments whose offsets overlap must have the same records.
 
+    A log that :func:`repair`, :func:`recompress` or :func:`convert` has written contains a loss file,
+    ``kafkacomp-repair.json``, with the offsets that the source had lost. These are known losses, and no error. One
+    counts if the topic ids are the same, if both are known, and the batches before and after it have the offsets and
+    checksums in the file. If the batch on one side is missing now, too, the offsets beyond the known loss are an error.
+
     Args:
         source: A folder ``<topic>-<partition>``, the URL of one, or a :class:`kafkacomp.LogPartition`.
+        known_losses: Local paths of further loss files, for a log whose folder does not have its own.
         max_output_size: The most bytes that one batch's records may decompress to.
 
     Returns:
@@ -177,7 +188,7 @@ def verify_partition(
 
     Raises:
         OSError: a file cannot be read.
-        ValueError: the source has several partitions.
+        ValueError: the source has several partitions; a file in ``known_losses`` is not a loss file.
 
     Example:
         >>> import kafkacomp as kc
@@ -189,13 +200,15 @@ def verify_partition(
     found = resolve(source if is_model else path)
     if len(found) != 1:
         raise ValueError(f"{path}: contains {len(found)} partitions: give the folder of one")
-    return check_partition(found[0], max_output_size=max_output_size)
+    losses = loss_files_of(known_losses)
+    return check_partition(found[0], known_losses=losses, max_output_size=max_output_size)
 
 
 def check_partition(
     partition: Partition,
     *,
     log_format: LogFormat = "auto",
+    known_losses: Sequence[LossFile] = (),
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     progress: Callable[[int], object] | None = None,
 ) -> PartitionReport:
@@ -203,7 +216,7 @@ def check_partition(
 
     In the reports of the segments, ``counts`` and times leave out the records of offsets that a segment before has.
     """
-    check = PartitionCheck(partition, log_format, max_output_size, progress)
+    check = PartitionCheck(partition, log_format, max_output_size, progress, known_losses)
     reports: dict[str, SegmentReport] = {}
     counted_to = _LEAST_OFFSET
     for each in partition.segments:
@@ -222,6 +235,8 @@ class PartitionCheck:
     log_format: LogFormat
     max_output_size: int
     progress: Callable[[int], object] | None = None
+    #: Loss files besides that of the partition.
+    known_losses: Sequence[LossFile] = ()
     _known: KnownBatches = field(default_factory=KnownBatches, init=False)
 
     @cached_property
@@ -261,7 +276,7 @@ class PartitionCheck:
             for each in self.partition.segments
             if each.name in found
         ]
-        return verified_partition(self.partition, checked, self.max_output_size)
+        return verified_partition(self.partition, checked, self.max_output_size, self.known_losses)
 
 
 def _leader_epochs(segment: Segment) -> list[LeaderEpochEntry]:

@@ -9,12 +9,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kafkacomp._losses import missing_lines
+from kafkacomp._losses import LossIndex, missing_lines
 from kafkacomp._storage.checkpoints import OffsetCheckpoints
 from kafkacomp._storage.discovery import check as check_names
 from kafkacomp._storage.discovery import well_named
 from kafkacomp._storage.files import BATCHES
 from kafkacomp._storage.filesystem import open_filesystem
+from kafkacomp._storage.loss_file import known_loss_fields
 from kafkacomp._storage.names import SWAP, basename, parent_of, segment_offset
 from kafkacomp._storage.partition import Partition, Segment
 from kafkacomp._text import camel_case, json_fields, printable, time_text
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from kafkacomp._log_format import LogFormat
     from kafkacomp._storage.files import Files, SourceFile
     from kafkacomp._storage.listing import OtherFile
+    from kafkacomp._storage.loss_file import KnownLoss, LossFile
     from kafkacomp.arrow._report import MissingRange
     from kafkacomp.log._verify import PartitionReport, SegmentReport
 
@@ -115,6 +117,7 @@ class LogDirReport:
         unreadable_bytes: The number of bytes in batches that are corrupt.
         missing: Offsets that no segment of their partition has.
         more_missing: The number of further ranges.
+        known_losses: Those of the missing offsets that loss files make known; they are no error.
         files: The coverage of each segment.
 
     Example:
@@ -139,6 +142,7 @@ class LogDirReport:
     unreadable_bytes: int = 0
     missing: list[MissingRange] = field(default_factory=list)
     more_missing: int = 0
+    known_losses: list[KnownLoss] = field(default_factory=list)
     files: list[FileCoverage] = field(default_factory=list)
 
     @property
@@ -178,6 +182,7 @@ class LogDirReport:
             "moreFindings": self.more,
             "missing": [camel_case(each._asdict()) for each in self.missing],
             "moreMissing": self.more_missing,
+            "knownLosses": [known_loss_fields(each) for each in self.known_losses],
             "files": [camel_case(each._asdict()) for each in self.files],
             "otherFiles": [json_fields(each, "path", "size", "reason", "is_error") for each in self.other_files],
             "offsetsCovered": sum(each.offsets for each in self.files),
@@ -192,6 +197,7 @@ class LogDirReport:
             (self.errors if each.is_error else self.warnings).append(each)
         self.missing += found.missing
         self.more_missing += found.more_missing
+        self.known_losses += found.known_losses
         for name, segment in found.segments.items():
             owner = partition.topic or basename(parent_of(os.path.abspath(name)))  # noqa: PTH100 - of URLs, too
             self.segments_count += 1
@@ -213,8 +219,11 @@ class LogDirReport:
             (self.errors if each.is_error else self.warnings).append(found)
 
     def missing_lines(self) -> Iterator[str]:
-        """Lines of text, one for each partition."""
-        return missing_lines(self.missing, _SHOWN)
+        """Lines of text, one for each partition; known losses have lines of their own."""
+        index = LossIndex(self.known_losses)
+        unknown = [part for each in self.missing for part, is_known in index.parts(each) if not is_known]
+        yield from missing_lines(unknown, _SHOWN)
+        yield from missing_lines(self.known_losses, _SHOWN, label="known loss")
 
 
 def _finding(found: Finding) -> dict[str, Any]:
@@ -252,13 +261,14 @@ def verify(
     threads: int,
     progress: Callable[[int], object],
     log_format: LogFormat = "auto",
+    known_losses: Sequence[LossFile] = (),
 ) -> LogDirReport:
     """Check the segments of partitions.
 
     ``progress`` is called with the bytes done since the last call, from any thread.
     """
     report = LogDirReport()
-    checks = [PartitionCheck(each, log_format, max_output_size, progress) for each in partitions]
+    checks = [PartitionCheck(each, log_format, max_output_size, progress, known_losses) for each in partitions]
 
     def check(one: tuple[PartitionCheck, Segment]) -> SegmentReport | OSError:
         try:
@@ -292,6 +302,7 @@ def partition_of(files: Sequence[SourceFile]) -> Partition:
         partition.checkpoints = OffsetCheckpoints(*open_filesystem(parent_of(folder)))
     if segments[0].base_offset is None:
         return partition
+    partition.has_loss_file = True
     given = {each.path.name for each in files}
     beside = sorted(set(os.listdir(folder)) - given) if is_local else []  # noqa: PTH208 - paths are strings
     suffix = ".kafka" if files[0].kind == "message set" else ".log"

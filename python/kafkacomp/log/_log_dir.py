@@ -11,6 +11,7 @@ from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._storage.discovery import warn_of_copies
 from kafkacomp._storage.files import files_in
 from kafkacomp._storage.listing import Listing, settle
+from kafkacomp._storage.losses import loss_files_of
 from kafkacomp._storage.selection import ByName
 from kafkacomp._text import count_text
 from kafkacomp.arrow import scan
@@ -21,7 +22,7 @@ from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from kafkacomp._storage.listing import OtherFile
     from kafkacomp._types import StrPath
@@ -220,6 +221,7 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
         self,
         *,
         threads: int | None = None,
+        known_losses: StrPath | Sequence[StrPath] = (),
         max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
         progress: Callable[[int], object] | None = None,
     ) -> LogDirReport:
@@ -235,6 +237,8 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
         Args:
             threads: The most segments that are checked at the same time; default: one per core that the process may
                 use.
+            known_losses: Local paths of loss files, besides those in the folders of the partitions, as in
+                :func:`kafkacomp.log.verify_partition`.
             max_output_size: The most bytes that the records of one batch may decompress to.
             progress: Called regularly with the bytes done since the last call, from any thread.
 
@@ -247,9 +251,16 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
             OSError: a folder or file cannot be read.
         """
         checked_max_output_size(max_output_size)
+        losses = loss_files_of(known_losses)
         found = files_in(self._path, self._listing, self._options.opened)
         step = progress if progress is not None else _ignore
-        return verify_files(found, threads=checked_threads(threads), max_output_size=max_output_size, progress=step)
+        return verify_files(
+            found,
+            threads=checked_threads(threads),
+            known_losses=losses,
+            max_output_size=max_output_size,
+            progress=step,
+        )
 
     def info(
         self,

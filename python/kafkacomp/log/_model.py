@@ -11,6 +11,7 @@ from kafkacomp._arguments import checked_max_output_size
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, BatchStream
 from kafkacomp._storage.discovery import check
 from kafkacomp._storage.listing import Listing
+from kafkacomp._storage.losses import loss_files_of
 from kafkacomp._storage.names import basename, parent_of
 from kafkacomp._text import count_text
 from kafkacomp.arrow import scan
@@ -20,8 +21,11 @@ from kafkacomp.log._describe import describe_partition
 from kafkacomp.log._side_files import read_offset_index, read_producer_snapshot, read_time_index, read_transaction_index
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kafkacomp._entries import AbortedTxn, LeaderEpochEntry, OffsetPosition, ProducerEntry, TimestampOffset
     from kafkacomp._storage.partition import Partition, Segment
+    from kafkacomp._types import StrPath
     from kafkacomp.arrow._reader import ScanReader
     from kafkacomp.log._info import PartitionInfo
     from kafkacomp.log._verify import PartitionReport, SegmentReport
@@ -139,7 +143,9 @@ class LogPartition:
         """
         return scan(self, **options)
 
-    def verify(self, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> PartitionReport:
+    def verify(
+        self, *, known_losses: StrPath | Sequence[StrPath] = (), max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
+    ) -> PartitionReport:
         """Check every batch and record of all segments, as :func:`kafkacomp.log.verify_partition` does.
 
         Example:
@@ -148,7 +154,7 @@ class LogPartition:
             >>> report.is_intact, report.missing
             (True, ())
         """
-        return check_partition(self._found, max_output_size=max_output_size)
+        return check_partition(self._found, known_losses=loss_files_of(known_losses), max_output_size=max_output_size)
 
     def info(self, *, deep: bool = False, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> PartitionInfo:
         """Summarize the content of the partition; the options are those of :meth:`LogDir.info`.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,23 +11,22 @@ from kafkacomp._arguments import BATCH_BYTES, check_to_magic, checked_threads, c
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._log_format import LogFormat, check_log_format, undecided
 from kafkacomp._losses import acknowledged, unacknowledged
-from kafkacomp._text import camel_case
 from kafkacomp.log._offset_map import offset_map as open_offset_map
 from kafkacomp.log._rewrite_work import RewriteWork
 from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from kafkacomp._storage.loss_file import KnownLoss, LostOffsets
     from kafkacomp._storage.partition import SegmentSource
     from kafkacomp._types import CompressionTypeLike, StrPath
     from kafkacomp.arrow._report import MissingRange
     from kafkacomp.log._rewrite_work import PartitionJob, Progress
 
-#: Files next to a repaired log with the corrupt bytes and the report; brokers ignore both.
+#: The file next to a repaired log with the corrupt bytes; brokers ignore it, as they do the loss file.
 QUARANTINE = "kafkacomp-quarantine.bin"
-REPORT = "kafkacomp-repair.json"
 
 
 @dataclass(frozen=True)
@@ -45,6 +42,9 @@ class RewriteReport:
         missing: Offsets that the source should have and does not, in order; adjacent ranges are merged. At most 10,000
             for each partition. In the report of a repair, including the offsets of corrupt batches.
         more_missing: The number of further ranges.
+        known_losses: Those of the missing offsets that a loss file makes known.
+        lost: What the new logs lack, except for what compaction removed, by topic. The loss file of each partition,
+            ``kafkacomp-repair.json``, lists it.
         warnings: Messages about missing offsets that compaction does not explain, repeated batches and overlapping
             files. In the report of a repair also about index files of the source that could not be used, and about
             transactions that are open at the end of a log with missing offsets: their end may be among these, and a
@@ -58,6 +58,8 @@ class RewriteReport:
     bytes_out: int
     missing: tuple[MissingRange, ...]
     more_missing: int
+    known_losses: tuple[KnownLoss, ...]
+    lost: tuple[LostOffsets, ...]
     warnings: tuple[str, ...]
 
 
@@ -121,7 +123,7 @@ class RepairReport(RewriteReport):
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is missing in the new log except what compaction removed."""
+        """Whether nothing is missing in the new log except what compaction removed, and known losses."""
         return not unacknowledged(self)
 
 
@@ -139,6 +141,7 @@ def recompress(
     batch_bytes: int = 1 << 20,
     segment_bytes: int | None = None,
     threads: int | None = None,
+    known_losses: StrPath | Sequence[StrPath] = (),
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     allow_missing: bool = False,
     filesystem: object = None,
@@ -150,9 +153,10 @@ def recompress(
 
     Offsets, timestamps, producer ids, epochs, sequences, transactions, control batches and the division into batches
     are kept; indexes and producer snapshots are rebuilt; the topic id and the leader epochs are copied. Control batches
-    are never compressed. Offsets that several files have are written once, repeated batches are left out, and gaps are
-    kept and reported. In message formats 0 and 1, each uncompressed message gets a wrapper of its own unless ``merge``
-    is given, and wrappers become uncompressed messages if the new compression type is ``none``.
+    are never compressed. Offsets that several files have are written once, and repeated batches are left out. Gaps are
+    kept, reported, and listed in the loss file of the new folder, ``kafkacomp-repair.json``. In message formats 0 and
+    1, each uncompressed message gets a wrapper of its own unless ``merge`` is given, and wrappers become uncompressed
+    messages if the new compression type is ``none``.
 
     Args:
         source: A segment, a partition's folder, a folder of such folders, or a URL of one of these. It is not changed.
@@ -166,6 +170,8 @@ def recompress(
         segment_bytes: The most bytes of a segment. Default: segments begin at the same offsets as in the source, and
             only those that would be larger than 1 GiB are divided.
         threads: Compressing threads; default: one per core that the process may use. Merging uses one.
+        known_losses: Local paths of loss files, besides those in the folders of the source: what they name is known to
+            be lost, as in :func:`verify_partition`.
         max_output_size: The most bytes that one batch's records may decompress to.
         allow_missing: Whether to return the report if offsets are missing that compaction does not explain.
         filesystem: The file system of ``source``: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
@@ -196,12 +202,13 @@ def recompress(
     integer("batch_bytes", batch_bytes, BATCH_BYTES)
     threads = checked_threads(threads)
     merge_bytes = batch_bytes if merge else None
+    given = (source, target, segment_bytes, max_output_size, progress)
     opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
-    with RewriteWork(source, target, segment_bytes, max_output_size, progress, opening=opening) as work:
+    with RewriteWork(*given, known_losses=known_losses, opening=opening) as work:
         for job in work.jobs():
             _refuse_old(job, work.name)
             done = _kafkacomp.recompress_partition(job, int(kind), level, merge_bytes, threads)
-            work.add(done.log, done.findings)
+            work.publish(job, done.folder, done.findings)
     return acknowledged(str(target), RewriteReport(**work.fields()), allow_missing=allow_missing)
 
 
@@ -216,6 +223,7 @@ def convert(
     offset_map: StrPath | None = None,
     batch_bytes: int = 16384,
     segment_bytes: int | None = None,
+    known_losses: StrPath | Sequence[StrPath] = (),
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     allow_missing: bool = False,
     filesystem: object = None,
@@ -232,6 +240,9 @@ def convert(
     A conversion to an older format drops control batches, headers and producers and, to format 0, timestamps.
     Afterwards records of aborted transactions cannot be distinguished from others.
 
+    A batch ends at missing offsets, so that they stay a gap between two batches. The loss file of the new folder,
+    ``kafkacomp-repair.json``, lists them, and the offsets of control records that were dropped.
+
     Args:
         source: As for :func:`recompress`.
         target: As for :func:`recompress`.
@@ -244,6 +255,7 @@ def convert(
             offset of the first message at or after it. The position of a compressed message maps to its first message.
         batch_bytes: The most bytes of a batch that is made of uncompressed messages.
         segment_bytes: As in :func:`recompress`.
+        known_losses: As in :func:`recompress`.
         max_output_size: As in :func:`recompress`.
         allow_missing: As in :func:`recompress`.
         filesystem: As in :func:`recompress`.
@@ -272,20 +284,22 @@ def convert(
     if first_offset is not None and not 0 <= first_offset < 2**62:
         raise ValueError(f"first_offset must be 0 to {2**62 - 1}, not {first_offset}")
     only_old = first_offset is not None or offset_map is not None
+    given = (source, target, segment_bytes, max_output_size, progress)
     opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
     with (
         open_offset_map(offset_map) as take,
-        RewriteWork(source, target, segment_bytes, max_output_size, progress, opening=opening) as work,
+        RewriteWork(*given, known_losses=known_losses, opening=opening) as work,
     ):
         if to_magic < 2:  # noqa: PLR2004 - the metadata log's
             work.refuse_metadata()
         for job in work.jobs():
-            if _is_old(job, log_format, work.name, upgrade=upgrade, only_old=only_old):
+            is_old = _is_old(job, log_format, work.name, upgrade=upgrade, only_old=only_old)
+            if is_old:
                 mapped = None if take is None else partial(take, job.partition.topic, job.partition.partition)
                 done = _kafkacomp.migrate_partition(job, to_magic, first_offset or 0, batch_bytes, mapped)
             else:
                 done = _kafkacomp.convert_partition(job, to_magic, upgrade, batch_bytes)
-            work.add(done.log, done.findings)
+            work.publish(job, done.folder, done.findings, is_old=is_old)
     return acknowledged(str(target), RewriteReport(**work.fields()), allow_missing=allow_missing)
 
 
@@ -314,6 +328,7 @@ def repair(
     *,
     quarantine: bool = True,
     segment_bytes: int | None = None,
+    known_losses: StrPath | Sequence[StrPath] = (),
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     filesystem: object = None,
     storage_options: Mapping[str, object] | None = None,
@@ -327,14 +342,16 @@ def repair(
     them. Batches that are corrupt, truncated, repeated or out of place are left out. Offsets that several files have
     are written once. Indexes and producer snapshots are rebuilt.
 
-    If something was repaired, the new folder of the partition contains the repairs in ``kafkacomp-repair.json`` and the
-    corrupt bytes in ``kafkacomp-quarantine.bin``; brokers ignore both files.
+    If something was repaired, the new folder of the partition contains the corrupt bytes in
+    ``kafkacomp-quarantine.bin``, and in the loss file ``kafkacomp-repair.json`` the repairs and the offsets that the
+    new log lacks, which :func:`verify_partition` then knows. Brokers ignore both files.
 
     Args:
         source: As for :func:`recompress`.
         target: As for :func:`recompress`.
         quarantine: Whether corrupt bytes are kept, in ``kafkacomp-quarantine.bin``.
         segment_bytes: As in :func:`recompress`.
+        known_losses: As in :func:`recompress`.
         max_output_size: As in :func:`recompress`.
         filesystem: As in :func:`recompress`.
         storage_options: As in :func:`recompress`.
@@ -358,18 +375,22 @@ def repair(
     """
     sums: dict[str, Any] = dict.fromkeys(_REPAIR_COUNTS, 0)
     repairs: list[Repair] = []
+    given = (source, target, segment_bytes, max_output_size, progress)
     opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
-    with RewriteWork(source, target, segment_bytes, max_output_size, progress, opening=opening, lenient=True) as work:
+    with RewriteWork(*given, known_losses=known_losses, opening=opening, lenient=True) as work:
         for job in work.jobs():
             _refuse_old(job, work.name)
             repaired = _kafkacomp.repair_partition(job, QUARANTINE if quarantine else None)
-            if repaired.repairs:
-                own = [camel_case(dataclasses.asdict(each)) for each in repaired.repairs]
-                repaired.folder.write(REPORT, json.dumps(own, indent=1).encode())
             if repaired.first_open_offset is not None and repaired.corrupt_ranges:
                 offset = repaired.first_open_offset
                 work.warnings.append(f"{work.name}: a transaction is open from offset {offset} on; its end may be lost")
-            work.add(repaired.folder.finish(), repaired.findings)
+            work.publish(
+                job,
+                repaired.folder,
+                repaired.findings,
+                repairs=repaired.repairs,
+                more_repairs=repaired.more_repairs,
+            )
             repairs += repaired.repairs
             for name in sums:
                 sums[name] += getattr(repaired, name)

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import SEGMENT_BYTES, check_progress, checked_max_output_size, integer, path_text
+from kafkacomp._losses import unknown
 from kafkacomp._storage.filesystem import local_folder, open_filesystem
+from kafkacomp._storage.loss_file import LOSS_FILE, LossFile, lost_offsets, serialized
+from kafkacomp._storage.losses import known_losses as find_known_losses
+from kafkacomp._storage.losses import located, loss_files_of, topic_id_of
 from kafkacomp._storage.names import basename, partition_of, side_file
 from kafkacomp._storage.new_file import exists_error
-from kafkacomp._storage.partition import SegmentSource
+from kafkacomp._storage.partition import Partition, Segment, SegmentSource
 from kafkacomp._storage.state_file import sync_folder
+from kafkacomp._text import camel_case
 from kafkacomp.exceptions import CorruptRecordError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
-    from kafkacomp._kafkacomp import PartitionFindings, WrittenLog
+    from kafkacomp._kafkacomp import PartitionFindings, RewrittenFolder
     from kafkacomp._storage.filesystem import FileSystem
-    from kafkacomp._storage.partition import Partition, Segment
+    from kafkacomp._storage.loss_file import KnownLoss, LossReason
     from kafkacomp._types import StrPath
     from kafkacomp.arrow._report import MissingRange
+    from kafkacomp.log._rewrite import Repair
     from kafkacomp.tiered.source import SourceOptions
 
     Progress: TypeAlias = Callable[[int, int], object] | None
@@ -66,6 +74,7 @@ class RewriteWork:
         max_output_size: int,
         progress: Progress,
         *,
+        known_losses: StrPath | Sequence[StrPath],
         opening: SourceOptions,
         lenient: bool = False,
     ) -> None:
@@ -73,6 +82,7 @@ class RewriteWork:
             integer("segment_bytes", segment_bytes, SEGMENT_BYTES)
         checked_max_output_size(max_output_size)
         check_progress(progress)
+        self._loss_files = loss_files_of(known_losses)
         opening.refuse_for_model(source)
         path = source._place() if isinstance(source, SegmentSource) else opening.opened(path_text("source", source))[1]  # noqa: SLF001 - of the log's model
         self._target = Path(local_folder(target))
@@ -100,6 +110,8 @@ class RewriteWork:
         self.warnings: list[str] = []
         self._missing: list[MissingRange] = []
         self._more_missing = 0
+        self._known: list[KnownLoss] = []
+        self._losses: list[KnownLoss] = []
         counted = ("partitions", "segments", "batches", "bytes_out")
         self.counts = dict.fromkeys(counted, 0) | {"bytes_in": self._total}
 
@@ -172,18 +184,50 @@ class RewriteWork:
                 self._copy_metadata_files(target)
             done += sum(segment.size for segment in each.segments)
 
-    def add(self, log: WrittenLog | None, found: PartitionFindings | None = None) -> None:
-        """Add the counts and findings of a partition that was written."""
+    def publish(
+        self,
+        job: PartitionJob,
+        folder: RewrittenFolder,
+        found: PartitionFindings,
+        *,
+        is_old: bool = False,
+        repairs: Sequence[Repair] = (),
+        more_repairs: int = 0,
+    ) -> None:
+        """Publish a partition's folder, with its loss file, and add the counts and findings.
+
+        ``is_old`` is for a log of Kafka 0.7, whose missing ranges are positions.
+        """
+        known = () if is_old else find_known_losses([job.partition], found.missing, self._loss_files)
+        losses = [] if is_old else _losses(job, folder, found, known)
+        own = [camel_case(dataclasses.asdict(each)) for each in repairs]
+        positions = found.missing if is_old else ()
+        try:
+            if losses or own or positions or found.more_missing or (folder.gaps and found.compacted_to is not None):
+                source = job.partition
+                file = LossFile(source.topic, topic_id_of(source), source.partition, found.compacted_to, tuple(losses))
+                content = serialized(
+                    file,
+                    more_losses=found.more_missing,
+                    positions=positions,
+                    repairs=own,
+                    more_repairs=more_repairs,
+                )
+                folder.write(LOSS_FILE, content)
+            log = folder.publish()
+        except BaseException:
+            folder.discard()
+            raise
+        self._losses += losses
+        self._known += known
         self.counts["partitions"] += 1
         if log is not None:
             for name, count in (("segments", log.segments), ("batches", log.batches), ("bytes_out", log.bytes)):
                 self.counts[name] += count
-        if found is None:
-            return
         self._missing += found.missing
         self._more_missing += found.more_missing
         self.warnings += found.warnings
-        gaps = [each for each in found.missing if each.reason == "gap"]
+        gaps = [each for each in unknown(found.missing, known) if each.reason == "gap"]
         if gaps:
             first, last = gaps[0].first_offset, gaps[0].last_offset
             what = f"offset {first} is" if first == last else f"offsets {first} to {last} are"
@@ -195,6 +239,8 @@ class RewriteWork:
         return self.counts | {
             "missing": tuple(self._missing),
             "more_missing": self._more_missing,
+            "known_losses": tuple(self._known),
+            "lost": lost_offsets(self._losses),
             "warnings": tuple(self.warnings),
         }
 
@@ -247,6 +293,51 @@ def _folder_of(segment: Segment) -> tuple[FileSystem, str]:
     """The folder of a segment, and its file system."""
     folder = _folder(segment.name)
     return open_filesystem(folder) if isinstance(segment.source, str) else (segment.source.filesystem, folder)
+
+
+def _losses(
+    job: PartitionJob, folder: RewrittenFolder, found: PartitionFindings, known: Sequence[KnownLoss]
+) -> list[KnownLoss]:
+    """What a log that was written lacks, and compaction does not explain, with its adjacent batches."""
+    losses: list[tuple[int, int, LossReason]] = [
+        (each.first_offset, each.last_offset, each.reason)
+        for each in unknown(found.missing, known)
+        if each.reason != "compacted"
+    ]
+    losses += [(each.first_offset, each.last_offset, each.reason) for each in known]
+    if not found.more_missing:
+        # What the source has and the new log does not, and compaction has not removed either: a conversion to an older
+        # message format leaves control records out.
+        start = found.compacted_to or 0
+        dropped = [(max(first, start), last) for first, last in folder.gaps if last >= start]
+        losses += [(first, last, "control") for first, last in _without(dropped, found.missing)]
+    losses.sort()
+    return located(_written(job.partition, folder), losses)
+
+
+def _without(ranges: Iterable[tuple[int, int]], others: Iterable[MissingRange]) -> Iterator[tuple[int, int]]:
+    """The parts of sorted ranges that no other one has."""
+    taken = sorted((each.first_offset, each.last_offset) for each in others)
+    at = 0
+    for begin, end in ranges:
+        first = begin
+        while at < len(taken) and taken[at][1] < first:
+            at += 1
+        for before, last in islice(taken, at, None):
+            if before > end:
+                break
+            if first < before:
+                yield first, before - 1
+            first = max(first, last + 1)
+        if first <= end:
+            yield first, end
+
+
+def _written(partition: Partition, folder: RewrittenFolder) -> Partition:
+    """The partition in a folder that is not published yet."""
+    files = sorted(Path(str(folder.folder)).glob("*.log"))
+    segments = [Segment(str(each), str(each), each.stat().st_size, base_offset=int(each.stem)) for each in files]
+    return Partition(partition.topic, partition.partition, segments)
 
 
 def _folder(path: str) -> str:

@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkacomp import _kafkacomp
+from kafkacomp._losses import LossIndex
 from kafkacomp._storage.checkpoints import COPY_CLEANED
+from kafkacomp._storage.losses import compacted_to
+from kafkacomp._storage.losses import known_losses as find_known_losses
 from kafkacomp._storage.names import side_file
 from kafkacomp.arrow._report import MissingRange
 from kafkacomp.log._detect import log_format_of
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from kafkacomp._entries import LeaderEpochEntry
     from kafkacomp._kafkacomp import Overlap
     from kafkacomp._log_format import LogFormat
+    from kafkacomp._storage.loss_file import KnownLoss, LossFile
     from kafkacomp._storage.partition import Partition
     from kafkacomp.log._info import BatchCounts
 
@@ -195,6 +199,7 @@ class PartitionReport:
         missing: Offsets that no segment has, in order; adjacent ranges are merged. At most 10,000
             ranges.
         more_missing: The number of further ranges.
+        known_losses: Those of the missing offsets that a loss file makes known; they are no error.
 
     Example:
         >>> import kafkacomp as kc
@@ -209,10 +214,11 @@ class PartitionReport:
     findings: tuple[Finding, ...]
     missing: tuple[MissingRange, ...]
     more_missing: int
+    known_losses: tuple[KnownLoss, ...]
 
     @property
     def is_intact(self) -> bool:
-        """Whether there is no error: no corruption, and no missing offset that compaction does not explain."""
+        """Whether there is no error: no corruption, and no missing offset that is neither known nor compacted."""
         return not any(finding.is_error for finding in self.findings)
 
     @property
@@ -292,13 +298,17 @@ def verified_partition(
     partition: Partition,
     segments: Sequence[CheckedSegment],
     max_output_size: int,
+    known_losses: Sequence[LossFile],
 ) -> PartitionReport:
     """Combine the reports of a partition's segments, which must be in order.
 
-    Gaps in the reports of segments remain an error, one for the partition, only if no other segment fills them and
-    compaction does not explain them.
+    Gaps in the reports of segments remain an error, one for the partition, only if no other segment fills them,
+    compaction does not explain them, and no loss file makes them known.
     """
     owner = partition.topic, partition.partition
+    cleaned_to = partition.cleaned_to
+    if cleaned_to is None:
+        cleaned_to = compacted_to(partition, known_losses)
     findings: list[Finding] = []
     gaps: dict[tuple[str, int], int] = {}
     reported: dict[str, list[tuple[int, int]]] = {}
@@ -313,20 +323,28 @@ def verified_partition(
             findings.append(each._replace(file=file))
     logs = {each.name for each in segments}
     ordered = [each for each in segments if each.base_offset is not None]
-    together = _kafkacomp.partition_offsets([each.offsets() for each in ordered], partition.topic, partition.cleaned_to)
-    missing = []
-    unexplained = []
-    for lacking in together.missing:
-        segment, first, last = ordered[lacking.file], lacking.first_offset, lacking.last_offset
-        path = segment.name
+    together = _kafkacomp.partition_offsets([each.offsets() for each in ordered], partition.topic, cleaned_to)
+    lacking = [
+        MissingRange(*owner, each.first_offset, each.last_offset, ordered[each.file].name, each.reason)
+        for each in together.missing
+    ]
+    known = find_known_losses([partition], lacking, known_losses)
+    lengths = {each.name: each.report.length for each in ordered}
+    losses = LossIndex(known)
+    missing: list[MissingRange] = []
+    unexplained: list[Finding] = []
+    for whole in lacking:
+        path, first, last = whole.segment, whole.first_offset, whole.last_offset
         # In a truncated segment, compaction does not explain missing offsets, and there is a finding for them.
         is_reported = any(begin <= first and last <= end for begin, end in reported.get(path, ()))
-        is_truncated = is_reported and lacking.reason in {"gap", "compacted"}
-        missing.append(MissingRange(*owner, first, last, path, "gap" if is_truncated else lacking.reason))
-        if lacking.reason == "gap" and not is_reported:
-            position = gaps.get((path, first), segment.report.length)
-            gap = error_at(path, position, _gap(first, last, position), first, last)
-            unexplained.append(gap._replace(is_gap=True))
+        position = gaps.get((path, first), lengths[path])
+        for part, is_known in losses.parts(whole):
+            is_gap = part.reason == "compacted" and (is_reported or is_known)
+            _append(missing, part._replace(reason="gap") if is_gap else part)
+            if part.reason == "gap" and not is_reported and not is_known:
+                begin, end = part.first_offset, part.last_offset
+                gap = error_at(path, position, _gap(begin, end, position), begin, end)
+                unexplained.append(gap._replace(is_gap=True))
     findings += _one_error(unexplained, partition, ordered)
     findings += _unlisted_aborts(ordered)
     findings += _overlaps(ordered, together.overlaps, max_output_size)
@@ -339,7 +357,12 @@ def verified_partition(
     findings.sort(key=lambda each: (places[each.file], each.file not in logs, len(each.file), each.position))
     more_missing = together.more_missing + sum(each.report.more_missing for each in ordered)
     return PartitionReport(
-        *owner, {each.name: each.report for each in segments}, tuple(findings), tuple(missing), more_missing
+        *owner,
+        {each.name: each.report for each in segments},
+        tuple(findings),
+        tuple(missing),
+        more_missing,
+        known,
     )
 
 
@@ -374,6 +397,15 @@ def _unlisted_aborts(segments: Sequence[CheckedSegment]) -> list[Finding]:
         Finding(side_file(segments[at].name, "txnindex"), 0, is_error=False, message=message)
         for at, message in _kafkacomp.unlisted_aborts(listed)
     ]
+
+
+def _append(missing: list[MissingRange], part: MissingRange) -> None:
+    """Append missing offsets, or extend the range that they continue."""
+    last = missing[-1] if missing else None
+    if last is not None and last[4:] == part[4:] and last.last_offset + 1 == part.first_offset:
+        missing[-1] = last._replace(last_offset=part.last_offset)
+    else:
+        missing.append(part)
 
 
 def error_at(

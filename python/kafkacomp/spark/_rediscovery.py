@@ -69,7 +69,13 @@ def rediscover(partition: Partition, start: int | None, end: int | None, options
             return None  # truncated
     segments = [each for each in segments if end is None or _base(each) < end]
     return Partition(
-        partition.topic, partition.partition, segments, [], partition.transactions, checkpoints=partition.checkpoints
+        partition.topic,
+        partition.partition,
+        segments,
+        [],
+        partition.transactions,
+        checkpoints=partition.checkpoints,
+        has_loss_file=partition.has_loss_file,
     )
 
 

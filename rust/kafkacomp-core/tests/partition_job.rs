@@ -106,7 +106,8 @@ fn offsets_of_several_files_are_written_once() {
     {
         let target = folder.join(format!("t-{index}"));
         let done = job(target.clone(), segments).rewrite(&mut recompress(), &mut onwards).unwrap();
-        let ControlFlow::Continue((report, findings)) = done;
+        let ControlFlow::Continue((log, findings)) = done;
+        let report = log.publish().unwrap();
         assert_eq!((report.log_start_offset, report.log_end_offset), (0, 90));
         assert_eq!(offsets(&target), (0..90).collect::<Vec<_>>());
         assert_eq!(findings.missing, []);
@@ -123,7 +124,7 @@ fn missing_offsets_name_the_segment_that_should_have_them() {
     let ControlFlow::Continue(repaired) = done;
     let [(index, range)] = repaired.findings.missing.as_slice() else { panic!("{:?}", repaired.findings) };
     assert_eq!((*index, range.first_offset, range.last_offset, range.reason), (0, 20, 49, MissingReason::Gap));
-    repaired.writer.finish().unwrap();
+    repaired.log.publish().unwrap();
     assert_eq!(offsets(&folder.join("t-0")), (0..20).chain(50..60).collect::<Vec<_>>());
 }
 

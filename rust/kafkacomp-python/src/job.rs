@@ -132,12 +132,12 @@ impl Work {
     /// # Errors
     /// Only those of the import.
     pub fn findings(&self, py: Python<'_>, found: PartitionFindings) -> PyResult<results::PartitionFindings> {
-        let PartitionFindings { missing, more_missing, warnings } = found;
+        let PartitionFindings { missing, more_missing, compacted_to, warnings } = found;
         let owner = (self.topic.as_deref(), self.partition);
         let missing =
             missing.into_iter().map(|(index, range)| missing_range(py, owner, self.segment_name(index), range));
         let missing = PyTuple::new(py, missing.collect::<PyResult<Vec<_>>>()?)?.unbind();
-        Ok(results::PartitionFindings { missing, more_missing, warnings })
+        Ok(results::PartitionFindings { missing, more_missing, compacted_to, warnings })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The extension module `kafkacomp._kafkacomp`: extract, release the GIL, call the core, map the error.
 //! Nothing else.
 
+mod adjacent;
 mod batch;
 mod batch_settings;
 mod batch_stream;
@@ -140,6 +141,8 @@ fn add_logs(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(side_files::read_partition_metadata, m)?)?;
     m.add_function(wrap_pyfunction!(coverage::partition_offsets, m)?)?;
     m.add_function(wrap_pyfunction!(coverage::unlisted_aborts, m)?)?;
+    m.add_class::<adjacent::AdjacentBatch>()?;
+    m.add_function(wrap_pyfunction!(adjacent::adjacent_batches, m)?)?;
     m.add_class::<naming::MisnamedSegment>()?;
     m.add_function(wrap_pyfunction!(naming::misnamed_segments, m)?)?;
     m.add_class::<tiered::ChunkDecoder>()?;
@@ -154,7 +157,7 @@ fn add_logs(m: &Bound<'_, PyModule>) -> PyResult<()> {
 fn add_rewrites(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<rewrite::RepairedPartition>()?;
     m.add_class::<rewrite::RewrittenPartition>()?;
-    m.add_class::<rewrite::RepairedFolder>()?;
+    m.add_class::<rewrite::RewrittenFolder>()?;
     m.add_class::<rewrite::StagedFolder>()?;
     m.add_function(wrap_pyfunction!(rewrite::remove_abandoned, m)?)?;
     m.add_function(wrap_pyfunction!(rewrite::recompress_partition, m)?)?;

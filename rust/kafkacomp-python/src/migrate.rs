@@ -39,13 +39,13 @@ pub fn migrate_partition(
 ) -> PyResult<RewrittenPartition> {
     let options = MigrateOptions { to_magic, first_offset, batch_bytes };
     let work = Work::new(job)?;
-    let (report, found) = work.run(py, |work| {
+    let (log, found) = work.run(py, |work| {
         work.job.migrate(options, &mut |positions, done| match hand_over(mapped.as_ref(), positions) {
             Ok(()) => work.report(done),
             Err(error) => ControlFlow::Break(error),
         })
     })?;
-    RewrittenPartition::new(py, &work, report, found)
+    RewrittenPartition::new(py, &work, log, found)
 }
 
 fn hand_over(callback: Option<&Py<PyAny>>, mapped: &[MappedPosition]) -> PyResult<()> {

@@ -68,11 +68,13 @@ pub struct PartitionFindings {
     pub missing: Py<PyTuple>,
     /// Further ranges.
     pub more_missing: u64,
+    /// The offset up to which compaction explains missing offsets, if it has removed records.
+    pub compacted_to: Option<i64>,
     /// Warnings.
     pub warnings: Vec<String>,
 }
 
-value_methods!(PartitionFindings { missing, more_missing, warnings });
+value_methods!(PartitionFindings { missing, more_missing, compacted_to, warnings });
 
 /// Two segment files that have offsets in common.
 #[pyclass(module = "kafkacomp._kafkacomp", frozen, get_all, eq)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use kafkacomp_core::log::maintain::partition;
 use kafkacomp_core::log::maintain::repair::Repair;
 use kafkacomp_core::log::maintain::rewrite::Rewrite;
-use kafkacomp_core::log::write::{LogWriter, Staging, WriteReport, staging};
+use kafkacomp_core::log::write::{ClosedLog, Staging, staging};
 use kafkacomp_core::record::{ConvertOptions, Converter};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -55,55 +55,69 @@ impl StagedFolder {
     }
 }
 
-/// The folder of a repaired partition before it is published.
+/// The folder of a partition that was rewritten, before it is published.
 #[pyclass(module = "kafkacomp._kafkacomp")]
-pub struct RepairedFolder(Option<LogWriter>);
+pub struct RewrittenFolder(Option<ClosedLog>);
 
 #[pymethods]
-impl RepairedFolder {
+impl RewrittenFolder {
+    /// The temporary folder with its files; `None` once it is published or discarded.
+    #[getter]
+    fn folder(&self) -> Option<PathBuf> {
+        self.0.as_ref().map(|log| log.staging().folder().to_owned())
+    }
+
+    /// The first and last offset of each gap between its batches, at most 10,000.
+    #[getter]
+    fn gaps(&self) -> Vec<(i64, i64)> {
+        let ranges = self.0.as_ref().map_or(&[][..], |log| log.gaps().ranges());
+        ranges.iter().map(|range| (range.first_offset, range.last_offset)).collect()
+    }
+
     /// Writes another file into it.
     fn write(&self, py: Python<'_>, name: &str, content: &[u8]) -> PyResult<()> {
-        let written = self.0.as_ref().map_or(Ok(()), |writer| writer.staging().write(name, content));
+        let written = self.0.as_ref().map_or(Ok(()), |log| log.staging().write(name, content));
         written.map_err(|error| log_to_py(py, error, None))
     }
 
     /// Renames it to the target; `None` if it has been published.
-    fn finish(&mut self, py: Python<'_>) -> PyResult<Option<WrittenLog>> {
-        let Some(writer) = self.0.take() else { return Ok(None) };
-        py.detach(|| writer.finish()).map(|report| Some(report.into())).map_err(|error| log_to_py(py, error, None))
+    fn publish(&mut self, py: Python<'_>) -> PyResult<Option<WrittenLog>> {
+        let Some(log) = self.0.take() else { return Ok(None) };
+        py.detach(|| log.publish()).map(|report| Some(report.into())).map_err(|error| log_to_py(py, error, None))
+    }
+
+    /// Removes it, unless it has been published.
+    fn discard(&mut self) {
+        self.0 = None;
     }
 }
 
 /// A partition that was rewritten.
 #[pyclass(module = "kafkacomp._kafkacomp", frozen, get_all)]
 pub struct RewrittenPartition {
-    /// What was written.
-    log: WrittenLog,
+    /// Its folder, which the caller publishes.
+    folder: Py<RewrittenFolder>,
     /// A `PartitionFindings`.
     findings: Py<PartitionFindings>,
 }
 
-value_methods!(RewrittenPartition { log, findings });
+value_methods!(RewrittenPartition { folder, findings });
 
 impl RewrittenPartition {
     /// The result of `work`.
     ///
     /// # Errors
     /// Only those of the import.
-    pub fn new(
-        py: Python<'_>,
-        work: &Work,
-        report: WriteReport,
-        found: partition::PartitionFindings,
-    ) -> PyResult<Self> {
-        Ok(Self { log: report.into(), findings: Py::new(py, work.findings(py, found)?)? })
+    pub fn new(py: Python<'_>, work: &Work, log: ClosedLog, found: partition::PartitionFindings) -> PyResult<Self> {
+        let findings = Py::new(py, work.findings(py, found)?)?;
+        Ok(Self { folder: Py::new(py, RewrittenFolder(Some(log)))?, findings })
     }
 }
 
 fn rewrite_partition(py: Python<'_>, job: JobFields<'_>, mut rewrite: Rewrite) -> PyResult<RewrittenPartition> {
     let work = Work::new(job)?;
-    let (report, found) = work.run(py, |work| work.job.rewrite(&mut rewrite, &mut |done| work.report(done)))?;
-    RewrittenPartition::new(py, &work, report, found)
+    let (log, found) = work.run(py, |work| work.job.rewrite(&mut rewrite, &mut |done| work.report(done)))?;
+    RewrittenPartition::new(py, &work, log, found)
 }
 
 /// Recompresses a partition; with `merge_bytes` small batches are merged.
@@ -138,8 +152,8 @@ pub fn convert_partition(
 /// A partition that was repaired.
 #[pyclass(module = "kafkacomp._kafkacomp", frozen, get_all)]
 pub struct RepairedPartition {
-    /// Its folder, which the caller finishes.
-    folder: Py<RepairedFolder>,
+    /// Its folder, which the caller publishes.
+    folder: Py<RewrittenFolder>,
     /// `kafkacomp.log.Repair` objects.
     repairs: Py<PyTuple>,
     more_repairs: u64,
@@ -174,7 +188,7 @@ value_methods!(RepairedPartition {
 pub fn repair_partition(py: Python<'_>, job: JobFields<'_>, quarantine: Option<&str>) -> PyResult<RepairedPartition> {
     let work = Work::new(job)?;
     let repaired = work.run(py, |work| work.job.repair(quarantine, &mut |done| work.report(done)))?;
-    let partition::RepairedPartition { writer, report, findings } = repaired;
+    let partition::RepairedPartition { log, first_open_offset, report, findings } = repaired;
     let repairs = report.repairs.iter().map(|each| repair(py, &work, each)).collect::<PyResult<Vec<_>>>()?;
     Ok(RepairedPartition {
         repairs: PyTuple::new(py, repairs)?.unbind(),
@@ -185,9 +199,9 @@ pub fn repair_partition(py: Python<'_>, job: JobFields<'_>, quarantine: Option<&
         corrupt_ranges: report.corrupt_ranges,
         corrupt_bytes: report.corrupt_bytes,
         zero_tail_bytes: report.zero_tail_bytes,
-        first_open_offset: writer.producers().first_open_offset(),
+        first_open_offset,
         findings: Py::new(py, work.findings(py, findings)?)?,
-        folder: Py::new(py, RepairedFolder(Some(writer)))?,
+        folder: Py::new(py, RewrittenFolder(Some(log)))?,
     })
 }
 

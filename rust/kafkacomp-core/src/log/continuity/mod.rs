@@ -1,5 +1,6 @@
 //! The continuity of a partition's offsets: batches in order, missing offsets and their reasons, and segment files that overlap.
 
+pub mod adjacent;
 pub mod compaction;
 pub mod compare;
 pub mod coverage;

@@ -27,4 +27,4 @@ pub use indexes::{DEFAULT_INDEX_INTERVAL_BYTES, SegmentIndexes};
 pub use producers::ProducerState;
 pub use resume::LogEnd;
 pub use staging::Staging;
-pub use writer::{LogWriter, WriteOptions, WriteReport};
+pub use writer::{ClosedLog, LogWriter, WriteOptions, WriteReport};

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::staging::StagedFile;
 use super::{DEFAULT_INDEX_INTERVAL_BYTES, ProducerState, SegmentIndexes, Staging};
 use crate::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use crate::log::continuity::missing::{MissingRange, MissingRanges, MissingReason};
 use crate::log::error::Error;
 use crate::log::index::checkpoint::{LeaderEpochEntry, encode_leader_epoch_checkpoint};
 use crate::log::index::partition_metadata::PartitionMetadata;
@@ -64,6 +65,9 @@ pub struct LogWriter {
     report: WriteReport,
     /// The base offset of the segment that the next batch begins.
     next_segment: Option<i64>,
+    /// The offset after the last batch, or the start of the log.
+    expected: i64,
+    gaps: MissingRanges,
 }
 
 impl LogWriter {
@@ -90,6 +94,8 @@ impl LogWriter {
             reader: RecordReader::new(DEFAULT_MAX_OUTPUT_SIZE),
             report,
             next_segment: None,
+            expected: base_offset,
+            gaps: MissingRanges::default(),
         })
     }
 
@@ -176,7 +182,11 @@ impl LogWriter {
         }
         self.report.batches = self.report.batches.saturating_add(1);
         self.report.bytes = self.report.bytes.saturating_add(size as u64);
-        self.report.log_end_offset = last.saturating_add(1);
+        if let Some(gap) = MissingRange::between(self.expected, first, MissingReason::Gap) {
+            self.gaps.push(gap);
+        }
+        self.expected = last.saturating_add(1);
+        self.report.log_end_offset = self.expected;
         Ok(())
     }
 
@@ -237,9 +247,17 @@ impl LogWriter {
     ///
     /// # Errors
     /// The target was created in the meantime, or an I/O error.
-    pub fn finish(mut self) -> Result<WriteReport, Error> {
+    pub fn finish(self) -> Result<WriteReport, Error> {
+        self.close()?.publish()
+    }
+
+    /// Closes the last segment and writes all other files of the folder, which is not published yet.
+    ///
+    /// # Errors
+    /// An I/O error.
+    pub fn close(mut self) -> Result<ClosedLog, Error> {
         self.end_segment()?;
-        let Self { staging, options, log, indexes, producers, mut epochs, report, .. } = self;
+        let Self { staging, options, log, indexes, producers, mut epochs, report, mut gaps, expected, .. } = self;
         let last_base_offset = indexes.base_offset();
         close(&staging, log, indexes)?;
         if report.log_end_offset > last_base_offset {
@@ -251,8 +269,45 @@ impl LogWriter {
             let metadata = PartitionMetadata { version: 0, topic_id };
             staging.write("partition.metadata", metadata.to_string().as_bytes())?;
         }
-        staging.publish()?;
-        Ok(report)
+        // Segments without a batch follow the last one.
+        if let Some(gap) = MissingRange::between(expected, report.log_end_offset, MissingReason::Gap) {
+            gaps.push(gap);
+        }
+        Ok(ClosedLog { staging, report, gaps })
+    }
+}
+
+/// A partition's folder that is complete, but not published.
+#[derive(Debug)]
+pub struct ClosedLog {
+    staging: Staging,
+    report: WriteReport,
+    gaps: MissingRanges,
+}
+
+impl ClosedLog {
+    /// The temporary folder, for other files.
+    pub fn staging(&self) -> &Staging {
+        &self.staging
+    }
+
+    /// What was written.
+    pub fn report(&self) -> WriteReport {
+        self.report
+    }
+
+    /// Offsets between two batches that no batch has.
+    pub fn gaps(&self) -> &MissingRanges {
+        &self.gaps
+    }
+
+    /// Publishes the folder.
+    ///
+    /// # Errors
+    /// The target was created in the meantime, or an I/O error.
+    pub fn publish(self) -> Result<WriteReport, Error> {
+        self.staging.publish()?;
+        Ok(self.report)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::log::continuity::overlap::OverlapError;
 use crate::log::continuity::positions::{PositionedFile, compare_positions};
 use crate::log::error::ReadError;
 use crate::log::maintain::migrate::{Mapped, Migrator};
-use crate::log::write::{LogWriter, WriteReport};
+use crate::log::write::{ClosedLog, LogWriter};
 
 /// Options for migrating a partition of Kafka 0.7.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +24,7 @@ pub struct MigrateOptions {
 }
 
 impl PartitionJob {
-    /// Writes all messages of a log of Kafka 0.7 in another message format. `mapped` is called with the old positions and the
+    /// Writes all messages of a log of Kafka 0.7 in another message format into the new folder, which the caller publishes. `mapped` is called with the old positions and the
     /// offsets that replace them, and with the number of bytes read so far.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ impl PartitionJob {
         &self,
         options: MigrateOptions,
         mapped: &mut Mapped<'_, B>,
-    ) -> Result<ControlFlow<B, (WriteReport, PartitionFindings)>, PartitionError> {
+    ) -> Result<ControlFlow<B, (ClosedLog, PartitionFindings)>, PartitionError> {
         self.catching_panics(|current| {
             let MigrateOptions { to_magic, first_offset, batch_bytes } = options;
             let mut migrator = Migrator::new(to_magic, first_offset, batch_bytes, self.max_output_size);
@@ -69,8 +69,8 @@ impl PartitionJob {
             {
                 return Ok(ControlFlow::Break(broken));
             }
-            let report = writer.finish().map_err(|error| self.at(current.get(), error))?;
-            Ok(ControlFlow::Continue((report, chain.findings)))
+            let log = writer.close().map_err(|error| self.at(current.get(), error))?;
+            Ok(ControlFlow::Continue((log, chain.findings)))
         })
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::error::PartitionError;
 use super::job::{PartitionJob, SourceSegment};
 use crate::log::LeaderEpochEntry;
+use crate::log::continuity::compaction::Compaction;
 use crate::log::continuity::coverage::{FileOffsets, listed, missing_offsets, overlaps};
 use crate::log::continuity::missing::MissingRange;
 use crate::log::continuity::overlap::{ComparedFiles, OverlapError, PartitionFile, position_before};
@@ -40,6 +41,8 @@ pub struct PartitionFindings {
     pub missing: Vec<(usize, MissingRange)>,
     /// The number of further ranges.
     pub more_missing: u64,
+    /// The offset up to which compaction explains missing offsets, if it has removed records.
+    pub compacted_to: Option<i64>,
     /// Repeated batches, wrong names and overlapping files.
     pub warnings: Vec<String>,
 }
@@ -267,11 +270,18 @@ impl<'a> SegmentsInOrder<'a> {
             let warning = format!("{earlier} and {later} both have offsets {first} to {last}; they are written once");
             self.warnings.push(warning);
         }
-        let (mut missing, more_missing) = listed(missing_offsets(&self.written, self.job.history.compaction));
+        let compaction = self.job.history.compaction;
+        let is_thinned = self.written.iter().any(|file| file.is_compacted);
+        let (mut missing, more_missing) = listed(missing_offsets(&self.written, compaction));
         for (at, _) in &mut missing {
             *at = self.order.get(*at).copied().unwrap_or(*at);
         }
-        PartitionFindings { missing, more_missing, warnings: self.warnings }
+        let compacted_to = match compaction.or_thinned(is_thinned) {
+            Compaction::To(offset) => Some(offset),
+            Compaction::Somewhere => Some(self.end),
+            Compaction::Unknown => None,
+        };
+        PartitionFindings { missing, more_missing, compacted_to, warnings: self.warnings }
     }
 }
 

@@ -12,6 +12,7 @@ use super::{MigrateOptions, PartitionError, PartitionHistory, PartitionJob, Sour
 use crate::CompressionType;
 use crate::compress::Compression;
 use crate::log::maintain::rewrite::{ParallelRecompressor, Rewrite};
+use crate::log::write::ClosedLog;
 use crate::log::{OpenSegment, ReadAt, SideFile};
 use crate::message_set::writer::{Content, write_message_set};
 use crate::record::{BatchSettings, ConvertOptions, Converter, Headers, Merger, RecordBatchBuilder};
@@ -99,6 +100,11 @@ fn onwards(_: u64) -> ControlFlow<Infallible> {
     ControlFlow::Continue(())
 }
 
+fn published<F>(done: ControlFlow<Infallible, (ClosedLog, F)>) {
+    let ControlFlow::Continue((log, _)) = done;
+    log.publish().unwrap();
+}
+
 /// Repeats `work` with a panic at each call about the second of two segments.
 fn each_call(name: &str, data: [&[u8]; 2], base: i64, work: impl Fn(&PartitionJob) -> Result<(), PartitionError>) {
     let folder = scratch(name);
@@ -125,26 +131,26 @@ fn panics_of_files() {
     let zstd = Compression::of(CompressionType::Zstd);
     each_call("recompress", data, 40, |job| {
         let mut rewrite = Rewrite::Recompress(ParallelRecompressor::new(zstd, CAP, 3));
-        job.rewrite(&mut rewrite, &mut onwards).map(drop)
+        job.rewrite(&mut rewrite, &mut onwards).map(published)
     });
     each_call("merge", data, 40, |job| {
         let mut rewrite = Rewrite::Merge(Merger::new(zstd, 1 << 20, CAP));
-        job.rewrite(&mut rewrite, &mut onwards).map(drop)
+        job.rewrite(&mut rewrite, &mut onwards).map(published)
     });
     each_call("convert", data, 40, |job| {
         let mut rewrite = Rewrite::Convert(Converter::new(ConvertOptions { to_magic: 1, ..ConvertOptions::default() }));
-        job.rewrite(&mut rewrite, &mut onwards).map(drop)
+        job.rewrite(&mut rewrite, &mut onwards).map(published)
     });
     each_call("repair", data, 40, |job| {
         let ControlFlow::Continue(repaired) = job.repair(Some("quarantine"), &mut onwards)?;
-        repaired.writer.finish().unwrap();
+        repaired.log.publish().unwrap();
         Ok(())
     });
     let mut set = Vec::new();
     write_message_set([b"a", b"b", b"c"].map(|payload| Content::Payload(payload)), None, &mut set).unwrap();
     each_call("migrate", [&set, &set], set.len() as i64, |job| {
         let options = MigrateOptions { to_magic: 2, first_offset: 5, batch_bytes: 1 << 14 };
-        job.migrate(options, &mut |_, _| onwards(0)).map(drop)
+        job.migrate(options, &mut |_, _| onwards(0)).map(published)
     });
 }
 

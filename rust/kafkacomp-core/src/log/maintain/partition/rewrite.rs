@@ -9,7 +9,7 @@ use super::order::{PartitionFindings, SegmentTask, SegmentsInOrder};
 use crate::log::error::{Error, ReadError};
 use crate::log::maintain::repair::{RepairReport, Repairer};
 use crate::log::maintain::rewrite::{Rewrite, SegmentRewritten, rewrite_segment};
-use crate::log::write::{LogWriter, WriteReport};
+use crate::log::write::{ClosedLog, LogWriter};
 
 /// A callback for the number of bytes of the partition read so far; [`ControlFlow::Break`] ends the work.
 type Progress<'p, B> = dyn FnMut(u64) -> ControlFlow<B> + 'p;
@@ -17,8 +17,10 @@ type Progress<'p, B> = dyn FnMut(u64) -> ControlFlow<B> + 'p;
 /// A repaired partition whose folder is not published yet.
 #[derive(Debug)]
 pub struct RepairedPartition {
-    /// The writer, which has all batches. Finishing it publishes the folder.
-    pub writer: LogWriter,
+    /// Its folder.
+    pub log: ClosedLog,
+    /// The first offset of the earliest transaction that is open at the end of the log.
+    pub first_open_offset: Option<i64>,
     /// The repairs.
     pub report: RepairReport,
     /// The findings in the segments.
@@ -26,7 +28,7 @@ pub struct RepairedPartition {
 }
 
 impl PartitionJob {
-    /// Passes all batches through `rewrite` into the new folder.
+    /// Passes all batches through `rewrite` into the new folder, which the caller publishes.
     ///
     /// # Errors
     /// Corruption in the source, an error of `rewrite`, or an I/O error.
@@ -34,7 +36,7 @@ impl PartitionJob {
         &self,
         rewrite: &mut Rewrite,
         progress: &mut Progress<'_, B>,
-    ) -> Result<ControlFlow<B, (WriteReport, PartitionFindings)>, PartitionError> {
+    ) -> Result<ControlFlow<B, (ClosedLog, PartitionFindings)>, PartitionError> {
         self.catching_panics(|current| {
             let mut writer = self.writer()?;
             let found = self.each_segment(current, &mut writer, progress, |task, writer, progress| {
@@ -50,8 +52,8 @@ impl PartitionJob {
                 ControlFlow::Continue(found) => found,
                 ControlFlow::Break(broken) => return Ok(ControlFlow::Break(broken)),
             };
-            let report = writer.finish().map_err(|error| self.at(current.get(), error))?;
-            Ok(ControlFlow::Continue((report, found)))
+            let log = writer.close().map_err(|error| self.at(current.get(), error))?;
+            Ok(ControlFlow::Continue((log, found)))
         })
     }
 
@@ -78,7 +80,9 @@ impl PartitionJob {
                 ControlFlow::Break(broken) => return Ok(ControlFlow::Break(broken)),
             };
             let report = repairer.finish().map_err(|error| self.at(current.get(), error))?;
-            Ok(ControlFlow::Continue(RepairedPartition { writer, report, findings }))
+            let first_open_offset = writer.producers().first_open_offset();
+            let log = writer.close().map_err(|error| self.at(current.get(), error))?;
+            Ok(ControlFlow::Continue(RepairedPartition { log, first_open_offset, report, findings }))
         })
     }
 
