@@ -197,7 +197,7 @@ def _read_back(write: Callable[[Path, Path], Any], folder: Path, name: str) -> A
 COPIES: dict[str, Callable[[Path], Answer]] = {
     "repair": lambda folder: _read_back(log.repair, folder, "repaired"),
     "recompress": lambda folder: _read_back(
-        lambda source, target: log.recompress(source, target, compression_type="gzip", threads=1),
+        lambda source, target: log.recompress(source, target, compression_type="gzip", threads=1, allow_missing=True),
         folder,
         "recompressed",
     ),

@@ -400,8 +400,9 @@ fn push<T>(values: &mut Vec<T>, value: T, out_of_memory: &mut Option<OutOfMemory
 /// The nulls of a column in which `null` stands for them; `None` if there are none.
 fn nulls_where(values: &[i64], null: i64) -> Option<NullBuffer> {
     // Without a branch for each value, several are compared at once.
-    let found = values.iter().fold(false, |found, &value| found | (value == null));
-    found.then(|| NullBuffer::new(BooleanBuffer::collect_bool(values.len(), |row| values.get(row) != Some(&null))))
+    let found = values.iter().fold(0, |found, &value| found | u8::from(value == null));
+    (found != 0)
+        .then(|| NullBuffer::new(BooleanBuffer::collect_bool(values.len(), |row| values.get(row) != Some(&null))))
 }
 
 fn row_bytes(column: Column, binary_type: BinaryType) -> usize {

@@ -126,10 +126,10 @@ impl Start<'_> {
             is_compacted |= header.records_count.is_some_and(|count| i64::from(count) <= offsets);
             before = Some(header);
         }
-        let Some(last) = before else { return Ok(None) };
-        let end = last.last_offset.saturating_add(1);
+        let Some(header) = before else { return Ok(None) };
+        let end = header.last_offset.saturating_add(1);
         let is_in_order = match self.next_base {
-            Some(next) if end != next => end < next && self.has_valid_checksum(&last)?,
+            Some(next) if end != next => end < next && self.has_valid_checksum(&header)?,
             _ => true,
         };
         Ok(is_in_order.then_some(Earlier { end, is_compacted }))

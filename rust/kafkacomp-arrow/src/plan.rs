@@ -83,6 +83,10 @@ impl Current {
 
 /// What a planner returns.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is taken apart at once, and a box would be an allocation for each chunk"
+)]
 pub enum Planned {
     /// The next chunk.
     Chunk(Chunk),

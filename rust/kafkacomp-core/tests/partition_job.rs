@@ -106,8 +106,8 @@ fn offsets_of_several_files_are_written_once() {
     {
         let target = folder.join(format!("t-{index}"));
         let done = job(target.clone(), segments).rewrite(&mut recompress(), &mut onwards).unwrap();
-        let ControlFlow::Continue((log, findings)) = done;
-        let report = log.publish().unwrap();
+        let ControlFlow::Continue((closed, findings)) = done;
+        let report = closed.publish().unwrap();
         assert_eq!((report.log_start_offset, report.log_end_offset), (0, 90));
         assert_eq!(offsets(&target), (0..90).collect::<Vec<_>>());
         assert_eq!(findings.missing, []);
@@ -177,7 +177,8 @@ fn a_log_of_kafka_0_7_gets_offsets_of_its_own() {
         mappings.extend(found.iter().map(|each| (each.position, each.offset)));
         onwards(0)
     });
-    let ControlFlow::Continue((report, findings)) = done.unwrap();
+    let ControlFlow::Continue((closed, findings)) = done.unwrap();
+    let report = closed.publish().unwrap();
     assert_eq!((findings.missing.len(), findings.warnings.len()), (0, 0));
     assert_eq!((report.log_start_offset, report.log_end_offset), (5, 8));
     assert_eq!(mappings, [(0, 5), (length / 3, 6), (2 * length / 3, 7), (length, 8)]);

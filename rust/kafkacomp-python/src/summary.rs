@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kafkacomp_arrow::ScanOptions;
 use kafkacomp_arrow::summary::{self, Summarized};
-use kafkacomp_core::log::{BatchCounts, BatchFormat, LogFormat, OpenTransaction};
+use kafkacomp_core::log::{BatchCounts, BatchFormat, Certainty, LogFormat, OpenTransaction};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -94,8 +94,8 @@ fn summary_to_py<'py>(
     fields.set_item("bytes_read", bytes_read)?;
     fields.set_item("counts", counts)?;
     fields.set_item("control_records", summary.control_records)?;
-    fields.set_item("is_exact", summary.is_exact)?;
-    fields.set_item("is_minimum", summary.is_minimum)?;
+    fields.set_item("is_exact", summary.certainty == Certainty::Exact)?;
+    fields.set_item("is_minimum", summary.certainty >= Certainty::Minimum)?;
     fields.set_item("first_offset", summary.first_offset)?;
     fields.set_item("last_offset", summary.last_offset)?;
     fields.set_item("first_timestamp", summary.times.first())?;

@@ -102,11 +102,11 @@ fn claim(shared: &Shared, decoder: &mut Decoder, channel: &mut Option<SyncSender
         // Places are given in the order of the planner.
         let mut planner = shared.planner();
         let is_closed = shared.closed.load(Ordering::Acquire);
-        let planned = if is_closed { Planned::End } else { shared.next_chunk(&mut planner, decoder.buffer()) };
+        let next = if is_closed { Planned::End } else { shared.next_chunk(&mut planner, decoder.buffer()) };
         if needs_place {
             let mut queue = lock(&shared.queue);
             queue.planned -= 1;
-            if matches!(planned, Planned::Chunk(_)) {
+            if matches!(next, Planned::Chunk(_)) {
                 let (sender, receiver) = sync_channel(1);
                 queue.chunks.push_back(Place::of(Rest::Worker(receiver)));
                 *channel = Some(sender);
@@ -114,7 +114,7 @@ fn claim(shared: &Shared, decoder: &mut Decoder, channel: &mut Option<SyncSender
             shared.announce(queue);
         }
         drop(planner);
-        match planned {
+        match next {
             Planned::Chunk(chunk) => {
                 decoder.begin(chunk);
                 return true;

@@ -51,7 +51,9 @@ pub use read::resume::{ensure_truncated, ensure_truncated_set};
 pub use read::resync::Resync;
 pub use read::segment_files::{OpenSegment, SideFile};
 pub use read::source::{InMemory, ReadAt, is_unreadable, open_file};
-pub use read::summary::{BatchCounts, BatchFormat, OpenTransaction, OpenTransactions, SegmentSummary, Summarizer};
+pub use read::summary::{
+    BatchCounts, BatchFormat, Certainty, OpenTransaction, OpenTransactions, SegmentSummary, Summarizer,
+};
 pub use read::time_range::TimeRange;
 pub use read::transactions::{AbortedRange, TransactionCollector, TransactionEvent, TransactionFilter};
 pub use read::walk::{CorruptRange, SegmentPart, walk_chunks, walk_segment};

@@ -147,7 +147,7 @@ type Detail = Result<Records, record::Error>;
 
 /// The records of a batch.
 struct Records {
-    records: u64,
+    count: u64,
     /// Their size; 0 if they are not compressed.
     decompressed: usize,
     /// The number of those that count, and their timestamps; `None` if the batch has no offset that counts.
@@ -177,7 +177,7 @@ impl<B> Visitor for Check<'_, '_, B> {
                 if let Some(found) = non_conformity(batch, &mut self.scratch) {
                     self.report.add(FindingFile::Log, at, false, format!("the batch at byte {at} is {found}"));
                 }
-                let detail = Ok(Records { records, decompressed, counted });
+                let detail = Ok(Records { count: records, decompressed, counted });
                 Ok(Content { span, is_corrupt: false, records: Some(records), detail })
             }
             Err(error) if error.category() == Category::Resource => Err(error.into()),
@@ -267,12 +267,8 @@ impl<B> Check<'_, '_, B> {
         let format = BatchFormat { magic: Some(batch.magic()), compression_id: batch.attributes().compression_id() };
         let stored = batch.size_in_bytes();
         let plain = if found.decompressed == 0 { stored } else { found.decompressed };
-        let counts = CodecCounts {
-            batches: 1,
-            records: found.records,
-            stored_bytes: stored as u64,
-            records_bytes: plain as u64,
-        };
+        let counts =
+            CodecCounts { batches: 1, records: found.count, stored_bytes: stored as u64, records_bytes: plain as u64 };
         let mut counted = found.counted.map(|(records, _)| records);
         if batch.is_control_batch() {
             self.report.control_records += counted.unwrap_or_default();

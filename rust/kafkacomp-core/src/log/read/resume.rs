@@ -47,14 +47,14 @@ const PREFIX: usize = 5;
 const FEW_OFFSETS: i64 = 1 << 16;
 
 /// Where `prefix` is in `data`. Compares about one of as many bytes as `prefix` has (Horspool's algorithm).
-fn position_of(data: &[u8], prefix: &[u8; PREFIX]) -> Option<usize> {
+fn position_of(data: &[u8], prefix: [u8; PREFIX]) -> Option<usize> {
     let mut shifts = [PREFIX as u8; 256];
     for (index, &byte) in prefix.iter().take(PREFIX - 1).enumerate() {
         shifts[usize::from(byte)] = (PREFIX - 1 - index) as u8;
     }
     let mut at = 0_usize;
     while let Some(&last) = data.get(at + PREFIX - 1) {
-        if last == prefix[PREFIX - 1] && data.get(at..).is_some_and(|rest| rest.starts_with(prefix)) {
+        if last == prefix[PREFIX - 1] && data.get(at..).is_some_and(|rest| rest.starts_with(&prefix)) {
             return Some(at);
         }
         at += usize::from(shifts[usize::from(last)]);
@@ -237,7 +237,7 @@ impl<F: Layout> Resync<F> {
             let mut at = position;
             // The checksum of the truncated batch is computed again.
             judge.corrupt = self.corrupt(source, position, judge)?;
-            while let Some(start) = self.find(source, at.saturating_add(1), found, &prefix)? {
+            while let Some(start) = self.find(source, at.saturating_add(1), found, prefix)? {
                 at = start;
                 let header = self.header(source, start)?;
                 let Some(claim) = F::claim(&header) else {
@@ -262,7 +262,7 @@ impl<F: Layout> Resync<F> {
         source: &dyn ReadAt,
         from: u64,
         to: u64,
-        prefix: &[u8; PREFIX],
+        prefix: [u8; PREFIX],
     ) -> Result<Option<u64>, ReadError> {
         let mut at = from;
         while at < to {
@@ -351,7 +351,7 @@ impl<F: Layout> Resync<F> {
         let stated = corrupt.claim;
         let mut is_continued = stated.is_same(claim);
         if !is_continued && claim.last >= expected.unwrap_or(0).min(stated.last) {
-            let first = self.first_offset(source, at, claim, judge)?;
+            let first = Self::first_offset(source, at, claim, judge)?;
             // The messages of a wrapper may have the offsets that come next.
             let has_expected = stated.first.map_or(claim.is_message, |first| Some(first) == expected);
             let is_elsewhere = !has_expected || expected.is_some_and(|expected| stated.last < expected);
@@ -365,13 +365,7 @@ impl<F: Layout> Resync<F> {
     }
 
     /// The first offset of the batch at `at`; `None` for a wrapper that cannot be decoded.
-    fn first_offset(
-        &mut self,
-        source: &dyn ReadAt,
-        at: u64,
-        claim: &Claim,
-        judge: &mut Judge,
-    ) -> Result<Option<i64>, ReadError> {
+    fn first_offset(source: &dyn ReadAt, at: u64, claim: &Claim, judge: &mut Judge) -> Result<Option<i64>, ReadError> {
         let size = usize::try_from(claim.candidate.length).ok().filter(|&size| size <= MOST_DECODED);
         let (None, Some(size), 1..) = (claim.first, size, judge.wrappers_left) else { return Ok(claim.first) };
         judge.wrappers_left = judge.wrappers_left.saturating_sub(1);
@@ -417,7 +411,7 @@ impl<F: Layout> Resync<F> {
                 }
             };
             if is_inner && !next.is_message {
-                let first = self.first_offset(source, run.end, &next, judge)?;
+                let first = Self::first_offset(source, run.end, &next, judge)?;
                 run.is_broken = first != run.last.checked_add(1);
                 return Ok(run);
             }

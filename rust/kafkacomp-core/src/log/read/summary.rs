@@ -82,6 +82,18 @@ pub struct OpenTransaction {
 /// Open transactions by producer id. An end marker of any epoch ends the transaction of its producer (KIP-98, KIP-890).
 pub type OpenTransactions = HashMap<i64, OpenTransaction>;
 
+/// How much the headers of a segment show of its number of records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Certainty {
+    /// It is estimated.
+    Estimated,
+    /// There are at least that many: a wrapper of Kafka 0.7 counts as one record.
+    Minimum,
+    /// The headers declare the number of records of every batch, and no offset is in two batches.
+    #[default]
+    Exact,
+}
+
 /// What a segment contains.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SegmentSummary {
@@ -91,11 +103,8 @@ pub struct SegmentSummary {
     pub counts: BTreeMap<BatchFormat, BatchCounts>,
     /// Control records.
     pub control_records: u64,
-    /// Whether the headers declare the number of records of every batch, and no offset is in two batches.
-    pub is_exact: bool,
-    /// Whether the number of records is at least that of [`counts`](Self::counts): it is exact, or wrappers of Kafka 0.7 count
-    /// as one record.
-    pub is_minimum: bool,
+    /// What the number of records in [`counts`](Self::counts) is.
+    pub certainty: Certainty,
     /// The first offset.
     pub first_offset: Option<i64>,
     /// The last offset.
@@ -128,7 +137,7 @@ impl SegmentSummary {
     }
 
     fn estimate(&mut self) {
-        (self.is_exact, self.is_minimum) = (false, false);
+        self.certainty = Certainty::Estimated;
     }
 }
 
@@ -157,7 +166,7 @@ impl<'t> Summarizer<'t> {
         transactions: &'t mut OpenTransactions,
     ) -> Self {
         let expected = base_offset.map(|base| valid.map_or(base, |(first, _)| base.max(first)));
-        let summary = SegmentSummary { is_exact: true, is_minimum: true, ..SegmentSummary::default() };
+        let summary = SegmentSummary::default();
         Self { summary, transactions, valid, expected, counted_to, after_corrupt: false }
     }
 
@@ -350,12 +359,14 @@ impl<'t> Summarizer<'t> {
                 self.summary.corrupt_ranges += 1;
                 self.summary.corrupt_bytes = end.saturating_sub(position);
                 self.summary.is_truncated = size.is_some();
-                self.summary.is_exact = false;
+                self.summary.certainty = self.summary.certainty.min(Certainty::Minimum);
                 break;
             };
             let [.., magic, attributes] = header;
             let compression_id = if magic == 0 { 0 } else { attributes & 3 };
-            self.summary.is_exact &= compression_id == 0;
+            if compression_id != 0 {
+                self.summary.certainty = self.summary.certainty.min(Certainty::Minimum);
+            }
             let format = BatchFormat { magic: None, compression_id };
             self.summary.count(format, 1, next.saturating_sub(position));
             // Without a base offset, offsets are positions in the file.
