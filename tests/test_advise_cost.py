@@ -208,7 +208,7 @@ def test_lines_where_the_topic_has_its_own_type(flights: Path) -> None:
 
 def test_totals(flights: Path, tmp_path: Path) -> None:
     """All topics together are the sum of each."""
-    table = pa.table({"value": [b"x" * 100] * 1000})
+    table = pa.table({"value": [b"x" * 100] * 2000})
     kc.write(table, tmp_path, topic="other", partition=0, compression_type="none")
     report = kc.advise([flights, tmp_path], QUICK)
     totals = report.totals()

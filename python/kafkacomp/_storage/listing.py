@@ -29,6 +29,7 @@ from kafkacomp._storage.names import (
     is_like_a_segment,
     is_marked,
     is_segment,
+    is_tiered_segment,
     leading_offset,
     mark_of,
     may_be_truncated,
@@ -325,7 +326,9 @@ class _Search:
             if kind is not None:
                 self.listing.files.append(ListedFile(self._filesystem, entry, kind))
                 is_log = True
-            if kind in INDEXES and (segment := _missing_segment(name, files)) is not None:
+            if is_tiered_segment(name):
+                self._other(entry.path, entry.size, "a segment of tiered storage, next to those of a broker")
+            elif kind in INDEXES and (segment := _missing_segment(name, files)) is not None:
                 self._other(entry.path, entry.size, f"index without a segment: {segment} does not exist", is_error=True)
             elif kind is None and name not in state.removed:
                 is_log |= self._unknown(name, entry, is_partition=is_partition)

@@ -216,9 +216,10 @@ fn what_is_merged_and_what_is_not() {
             (s.producer_id, s.producer_epoch, s.base_sequence) = (id, epoch, sequence);
         })
     };
-    assert_eq!(merged(&[plain(0), plain(1), plain(7)]), 1);
+    assert_eq!(merged(&[plain(0), plain(1), plain(2)]), 1);
     assert_eq!(merged(&[of(0, 9, 0, 0), of(1, 9, 0, 1), of(2, 9, 0, 2)]), 1);
     // Not merged: another producer, another epoch, a gap in the sequences or offsets, and no producer followed by one.
+    assert_eq!(merged(&[plain(0), plain(1), plain(7)]), 2);
     assert_eq!(merged(&[of(0, 9, 0, 0), of(1, 8, 0, 1)]), 2);
     assert_eq!(merged(&[of(0, 9, 0, 0), of(1, 9, 1, 1)]), 2);
     assert_eq!(merged(&[of(0, 9, 0, 0), of(1, 9, 0, 5)]), 2);
