@@ -124,7 +124,7 @@ TRIES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "advice on a number": (
         lambda _: kc.advise(5),  # type: ignore[arg-type]
         TypeError,
-        "source must be a path, bytes or a collection of these, not int",
+        "source must be a path, bytes, a LogDir, LogPartition or LogSegment, or a collection of these, not int",
     ),
     "rows that are not Arrow data": (
         lambda logs: kc.write([{"value": "x"}], logs, topic="new"),  # type: ignore[arg-type]

@@ -5,8 +5,8 @@
 //!
 //! 1. **Inside the corrupt batch.** If the header of the corrupt batch can be right, nothing up to the end that it states is a
 //!    batch of the log, unless its size is wrong. The size is wrong if the checksum of the corrupt batch is right for the bytes
-//!    up to the batch found; or if the batch found begins with the offset after those in the header and is followed by another
-//!    one, or by the end. Messages of formats 0 and 1 have their size twice; if the checksum is right for the lengths of key
+//!    up to the batch found; or if the batch found begins with the offset after those in the header, the corrupt batch has all
+//!    its records up to there, and another batch or the end follows. Messages of formats 0 and 1 have their size twice; if the checksum is right for the lengths of key
 //!    and value, their size field is wrong.
 //! 2. **Inside a batch whose header is gone.** Where the batches before are wrappers, an uncompressed message may come from a
 //!    wrapper. It counts if the messages from there on continue the offsets before and lead to a batch that continues them.
@@ -20,6 +20,8 @@
 //! whose header can be right, only positions are examined at which an offset close to its own is: in an intact response, the
 //! search compares a fifth of the bytes of that batch and computes no checksum.
 
+use std::io;
+
 use super::batch_headers::BatchHeader;
 use super::candidate::{BatchLayout, Claim, Layout};
 use super::implied_offsets::implied_first;
@@ -29,6 +31,8 @@ use super::window::leading_zeros;
 use crate::checksum::running::Running;
 use crate::log::error::ReadError;
 use crate::log::index::MAX_RELATIVE_OFFSET;
+use crate::memory;
+use crate::record::batch::LOG_OVERHEAD;
 use crate::record::layout::v2::RECORD_BATCH_OVERHEAD;
 use crate::record::{Batches, Error, RecordBatch, RecordReader, Tail};
 
@@ -348,20 +352,45 @@ impl<F: Layout> Resync<F> {
         if at == corrupt.summed_to && corrupt.running.value() == corrupt.claim.candidate.stored {
             return Ok(true);
         }
-        let stated = corrupt.claim;
+        let (stated, end) = (corrupt.claim, corrupt.end);
         let mut is_continued = stated.is_same(claim);
         if !is_continued && claim.last >= expected.unwrap_or(0).min(stated.last) {
             let first = Self::first_offset(source, at, claim, judge)?;
             // The messages of a wrapper may have the offsets that come next.
             let has_expected = stated.first.map_or(claim.is_message, |first| Some(first) == expected);
             let is_elsewhere = !has_expected || expected.is_some_and(|expected| stated.last < expected);
-            is_continued =
-                first.is_some() && (first == stated.last.checked_add(1) || (first == expected && is_elsewhere));
+            let is_next = first.is_some() && first == stated.last.checked_add(1);
+            // A value may contain batches with any offsets, also those that come next.
+            is_continued = (first.is_some() && first == expected && is_elsewhere)
+                || (is_next && (is_elsewhere || Self::has_records_up_to(source, at, &stated, end, judge)?));
         }
         if !is_continued || matches!(self.check(source, at, self.end)?, Check::Corrupt { .. } | Check::NoBatch) {
             return Ok(false);
         }
         Ok(!self.run(source, at, claim, claim.is_message, judge)?.is_broken)
+    }
+
+    /// Whether the corrupt batch, which ends at `stated_end` by its header, has all its records if it ends at `at`.
+    fn has_records_up_to(
+        source: &dyn ReadAt,
+        at: u64,
+        stated: &Claim,
+        stated_end: u64,
+        judge: &mut Judge,
+    ) -> Result<bool, ReadError> {
+        let position = stated_end.saturating_sub(stated.candidate.length);
+        let size = usize::try_from(at.saturating_sub(position)).ok().filter(|&size| size <= MOST_DECODED);
+        let (Some(size), 1..) = (size, judge.wrappers_left) else { return Ok(false) };
+        judge.wrappers_left = judge.wrappers_left.saturating_sub(1);
+        let mut buffer = Vec::new();
+        let mut data = memory::copy_of(read_part(source, position, size, &mut buffer)?).map_err(io::Error::from)?;
+        let length = size.checked_sub(LOG_OVERHEAD).and_then(|length| i32::try_from(length).ok());
+        let (Some(length), Some(field)) = (length, data.get_mut(F::SIZE.0..F::SIZE.1)) else { return Ok(false) };
+        field.copy_from_slice(&length.to_be_bytes());
+        let Ok(batch) = RecordBatch::new(&data, position) else { return Ok(false) };
+        let mut reader = RecordReader::new(MOST_DECODED);
+        let is_complete = reader.records(&batch).is_ok_and(|mut records| records.all(|record| record.is_ok()));
+        Ok(is_complete)
     }
 
     /// The first offset of the batch at `at`; `None` for a wrapper that cannot be decoded.

@@ -70,14 +70,12 @@ fn batches_in_a_truncated_value_are_not_of_the_log() {
         let before = text(9);
         let last = batch(10, 1, &record(&backup));
         let data = [before.as_slice(), &last].concat();
-        // That the value continues the offsets as well as the log does is a coincidence.
-        if base != 11 {
-            for length in (before.len() + 1..data.len()).step_by(97) {
-                let (found, summed) = next(&data[..length], before.len(), Some(&before), true);
-                assert_eq!(found, length, "{base}");
-                assert!(summed <= 3 * length as u64, "{summed} of {length}");
-                assert_eq!(next(&data[..length], before.len(), Some(&before), false).0, length, "in a log");
-            }
+        // The batches of the value may have the offsets that come next.
+        for length in (before.len() + 1..data.len()).step_by(97) {
+            let (found, summed) = next(&data[..length], before.len(), Some(&before), true);
+            assert_eq!(found, length, "{base}");
+            assert!(summed <= 3 * length as u64, "{summed} of {length}");
+            assert_eq!(next(&data[..length], before.len(), Some(&before), false).0, length, "in a log");
         }
     }
 }
