@@ -14,7 +14,7 @@ import kafkacomp as kc
 from kafkacomp import log, record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
 TIME = 1_700_000_000_000
@@ -120,13 +120,12 @@ def test_the_offset_of_the_cleaner_is_carried_on(tmp_path: Path, to_magic: int) 
     expected = [(2, 4, "compacted"), (6, 6, "compacted"), (9, 29, "compacted"), (32, 39, "gap")]
     assert missing(source) == expected
     folder = source
-    for number, write in enumerate(
-        (
-            lambda old, new: log.convert(old, new, to_magic, allow_missing=True),
-            lambda old, new: log.recompress(old, new, compression_type="gzip"),
-            log.repair,
-        )
-    ):
+    writers: tuple[Callable[[Path, Path], object], ...] = (
+        lambda old, new: log.convert(old, new, to_magic, allow_missing=True),
+        lambda old, new: log.recompress(old, new, compression_type="gzip"),
+        log.repair,
+    )
+    for number, write in enumerate(writers):
         target = tmp_path / str(number) / "t-0"
         write(folder, target)
         assert missing(target) == expected

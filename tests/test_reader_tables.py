@@ -49,7 +49,7 @@ def test_all_rows(log: Path) -> None:
     rows = expected(log)
     assert kc.scan(log).read_all() == rows
     pd.testing.assert_frame_equal(kc.scan(log).to_pandas(), rows.to_pandas())
-    assert kc.scan(log).to_polars().equals(pl.from_arrow(rows))
+    assert kc.scan(log).to_polars().equals(pl.DataFrame(rows))
 
 
 def test_rows_that_are_left(log: Path) -> None:
@@ -122,5 +122,5 @@ def test_pandas_refuses_the_reader_itself(log: Path) -> None:
 def test_other_engines_take_the_reader(log: Path) -> None:
     rows = expected(log)
     assert duckdb.from_arrow(kc.scan(log)).aggregate("count(*)").fetchall() == [(100,)]
-    assert pl.DataFrame(kc.scan(log)).equals(pl.from_arrow(rows))
+    assert pl.DataFrame(kc.scan(log)).equals(pl.DataFrame(rows))
     assert pa.RecordBatchReader.from_stream(kc.scan(log)).read_all() == rows

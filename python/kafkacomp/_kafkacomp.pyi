@@ -181,6 +181,7 @@ def partition_offsets(files: Sequence[FileOffsets], topic: str | None, cleaned_t
 def unlisted_aborts(
     segments: Sequence[tuple[int, int | None, int | None, SegmentTransactions]],
 ) -> list[tuple[int, str]]: ...
+
 @final
 class AdjacentBatch:
     __match_args__: Final = ("last_offset", "crc", "first_timestamp", "last_timestamp")
@@ -830,6 +831,7 @@ def compress_cells(
 def json_lines(rows: ArrowRows) -> bytes: ...
 def parse_cells(data: ArrowColumn, fields: RecordFields, bad_is_null: bool, max_output_size: int) -> ArrowArray: ...
 
+@disjoint_base
 class ScanReader:
     """The base of :class:`kafkacomp.arrow.ScanReader`, without what needs pyarrow."""
 
