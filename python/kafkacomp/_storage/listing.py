@@ -29,7 +29,6 @@ from kafkacomp._storage.names import (
     is_like_a_segment,
     is_marked,
     is_segment,
-    is_tiered_segment,
     leading_offset,
     mark_of,
     may_be_truncated,
@@ -326,9 +325,7 @@ class _Search:
             if kind is not None:
                 self.listing.files.append(ListedFile(self._filesystem, entry, kind))
                 is_log = True
-            if is_tiered_segment(name):
-                self._other(entry.path, entry.size, "a segment of tiered storage, next to those of a broker")
-            elif kind in INDEXES and (segment := _missing_segment(name, files)) is not None:
+            if kind in INDEXES and (segment := _missing_segment(name, files)) is not None:
                 self._other(entry.path, entry.size, f"index without a segment: {segment} does not exist", is_error=True)
             elif kind is None and name not in state.removed:
                 is_log |= self._unknown(name, entry, is_partition=is_partition)
@@ -414,8 +411,8 @@ def segments_of(filesystem: FileSystem, files: dict[str, Entry], state: Loaded) 
     for name, entry in files.items():
         if name in state.swapped:
             found.append(segment_at(filesystem, entry, leading_offset(name)))
-        elif is_segment(name):
-            found.append(segment_at(filesystem, entry, segment_offset(name)))
+        elif (base_offset := segment_offset(name)) is not None:
+            found.append(segment_at(filesystem, entry, base_offset))
     found.sort(key=lambda segment: (segment.base_offset, segment.name))
     return found
 
