@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import importlib
 import io
 import pickle
 import sys
@@ -262,7 +263,7 @@ def test_a_start_above_the_end_is_refused() -> None:
         ("pyarrow", "arrow", lambda _: next(kc.scan(batch_of()))),
         ("pyarrow", "arrow", lambda path: kc.write(kc.scan(batch_of()), path)),
         ("fsspec", "remote", lambda _: kc.scan("memory://x", storage_options={"a": 1})),
-        ("pyspark", "spark", lambda _: kc.spark),
+        ("pyspark", "spark", lambda _: importlib.import_module("kafkacomp.spark")),
         (
             "pyarrow",
             "arrow",

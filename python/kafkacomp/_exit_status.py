@@ -6,8 +6,6 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-import click
-
 from kafkacomp._text import printable
 from kafkacomp.exceptions import KafkaCompError
 
@@ -33,6 +31,8 @@ def run(command: Callable[[], object], complain: Callable[[str], object]) -> int
         command: Calls the command; an integer that it returns is the status.
         complain: Writes a message to standard error.
     """
+    import click  # noqa: PLC0415 - an extra, and readers need only the numbers
+
     try:
         status = command()
         sys.stdout.flush()
