@@ -20,6 +20,7 @@ import pytest
 from pyarrow import ipc, parquet
 
 import kafkacomp as kc
+from checksums import crc32c
 from golden.lz4_reference import xxh32
 from kafkacomp import log, record
 from kafkacomp._cli import main
@@ -244,22 +245,13 @@ def test_verify_holds_indexes_against_the_log(tmp_path: Path, run: Run) -> None:
     assert "00000000000000000000.log does not exist" in out
 
 
-def _crc32c(data: bytes) -> int:
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = (crc >> 1) ^ (0x82F63B78 & -(crc & 1))
-    return crc ^ 0xFFFFFFFF
-
-
 def _with_records(compression_type: kc.CompressionType, payload: bytes) -> bytes:
     """The first batch of the segment with other compressed records, its size and checksum right."""
     head = bytearray(bytes(next(iter(kc.record.read_batches(SEGMENT.read_bytes()))))[:61])
     head[8:12] = (61 - 12 + len(payload)).to_bytes(4, "big")
     head[22] = head[22] & ~7 | compression_type
     body = bytes(head[21:]) + payload
-    return bytes(head[:17]) + _crc32c(body).to_bytes(4, "big") + body
+    return bytes(head[:17]) + crc32c(body).to_bytes(4, "big") + body
 
 
 def _odd_payloads() -> dict[str, tuple[kc.CompressionType, bytes, bool]]:

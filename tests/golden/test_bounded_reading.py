@@ -16,9 +16,9 @@ IN_TREE = [log for log in ALL if log.name.startswith("small")]
 
 
 @pytest.fixture(autouse=True)
-def _quiet() -> None:
+def _quiet(caplog: pytest.LogCaptureFixture) -> None:
     """Corrupt vectors and vectors of tiered storage have warnings."""
-    logging.getLogger("kafkacomp").setLevel(logging.CRITICAL)
+    caplog.set_level(logging.CRITICAL, "kafkacomp")
 
 
 def check(log: Log, rng: random.Random, *, steps: int, count: int) -> None:

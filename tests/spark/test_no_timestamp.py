@@ -8,7 +8,8 @@ import struct
 from typing import TYPE_CHECKING
 
 import pytest
-from aiokafka.record.util import calc_crc32c
+
+from checksums import crc32c
 
 from kafkacomp import record
 from kafkacomp.record import NO_TIMESTAMP, RecordBatchBuilder
@@ -93,7 +94,7 @@ def test_filters_on_times(logs: Path) -> None:
         builder.append(b"v", timestamp=time)
     early = bytearray(builder.build())
     early[27:35] = struct.pack(">q", -4)
-    early[17:21] = struct.pack(">I", calc_crc32c(bytes(early[21:])))
+    early[17:21] = struct.pack(">I", crc32c(bytes(early[21:])))
     segment.write_bytes(data + early)
     options = parse({"path": str(logs), "columns": "offset,timestamp"})
     times = [None if time == NO_TIMESTAMP else time for time in ALL] + [-4, 1]
