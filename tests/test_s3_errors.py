@@ -90,8 +90,18 @@ CLIENT = pytest.mark.parametrize("client", CLIENTS)
         if suffix != ".rsm-manifest" or case is not LOCAL  # which has no manifests
     ],
 )
-@pytest.mark.parametrize("kind", ["503", "reset", "short"])
-@pytest.mark.parametrize("on_error", ["raise", "skip"])
+@pytest.mark.parametrize(
+    ("kind", "on_error"),
+    [
+        ("503", "raise"),
+        ("503", "skip"),
+        ("reset", "skip"),
+        ("short", "skip"),
+        # Each retry of a client waits.
+        pytest.param("reset", "raise", marks=pytest.mark.slow),
+        pytest.param("short", "raise", marks=pytest.mark.slow),
+    ],
+)
 def test_the_object_is_named(
     server: S3Server, client: str, case: TieredCase, kind: str, suffix: str, on_error: Any
 ) -> None:

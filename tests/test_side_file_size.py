@@ -81,7 +81,9 @@ def test_the_object_model(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [f"{NAME}.{suffix}" for suffix in ("index", "timeindex", "txnindex")])
-@pytest.mark.parametrize("isolation_level", ["read_uncommitted", "read_committed"])
+@pytest.mark.parametrize(
+    "isolation_level", [pytest.param("read_uncommitted", marks=pytest.mark.slow), "read_committed"]
+)
 def test_a_scan_goes_without(folder: Path, name: str, isolation_level: IsolationLevel, scheme: str) -> None:
     grow(folder, name)
     filesystem = None
