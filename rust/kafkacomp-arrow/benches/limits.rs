@@ -19,7 +19,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kafkacomp_arrow::files::{LocalSegment, MemorySegment};
+use kafkacomp_arrow::source::files::{LocalSegment, MemorySegment};
 use kafkacomp_arrow::{BinaryType, Partition, Scan, ScanOptions, Segment};
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::record::Batches;

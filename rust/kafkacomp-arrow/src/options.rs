@@ -6,9 +6,9 @@ use arrow_schema::TimeUnit;
 use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
 use kafkacomp_core::log::{LogFormat, OpenSegment, TransactionFilter};
 
-use crate::binary_type::BinaryType;
-use crate::schema::Column;
-use crate::split_boundaries::SplitBoundaries;
+use crate::columns::binary_type::BinaryType;
+use crate::columns::schema::Column;
+use crate::lookup::split_boundaries::SplitBoundaries;
 
 /// The largest `batch_bytes`: a column with 32-bit offsets has at most 2^31 - 1 bytes, and half of that leaves room for one more
 /// record.

@@ -9,7 +9,7 @@ use kafkacomp_core::Category;
 use kafkacomp_core::log::{self, ContentError, MissingReason, ReadError, is_unreadable};
 use kafkacomp_core::memory::OutOfMemory;
 
-use crate::columns::ColumnError;
+use crate::columns::builder::ColumnError;
 use crate::missing::{Missing, MissingOffsets};
 
 /// Bytes that a scan skipped.

@@ -15,7 +15,7 @@ use kafkacomp_core::record::{BatchSettings, Batches, BuildFault, RecordReader};
 type Pair<'a> = (Option<&'a str>, Option<&'a [u8]>);
 
 fn headers(rows: &[Option<Vec<Pair<'_>>>]) -> ArrayRef {
-    let fields = kafkacomp_arrow::schema::header_fields(kafkacomp_arrow::BinaryType::Binary);
+    let fields = kafkacomp_arrow::columns::schema::header_fields(kafkacomp_arrow::BinaryType::Binary);
     let children: Vec<Box<dyn arrow_array::builder::ArrayBuilder>> =
         vec![Box::new(StringBuilder::new()), Box::new(BinaryBuilder::new())];
     let mut list = ListBuilder::new(StructBuilder::new(fields, children));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
-use kafkacomp_arrow::files::MemorySegment;
+use kafkacomp_arrow::source::files::MemorySegment;
 use kafkacomp_arrow::{BinaryType, Checkpoints, OnError, Partition, Scan, ScanOptions, Segment};
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::compress::Compression;

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use kafkacomp_arrow::{
-    OnError, Partition, Scan, ScanError, ScanOptions, Segment, Step, TransactionsIn, split_boundaries::SplitBoundaries,
+    OnError, Partition, Scan, ScanError, ScanOptions, Segment, Step, TransactionsIn,
+    lookup::split_boundaries::SplitBoundaries,
 };
 use kafkacomp_core::log::{OpenSegment, ReadAt, SideFile};
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
-use kafkacomp_arrow::files::{LocalSegment, MemorySegment};
+use kafkacomp_arrow::source::files::{LocalSegment, MemorySegment};
 use kafkacomp_arrow::{BinaryType, OnError, Partition, Scan, ScanOptions, Segment};
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::compress::Compression;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use kafkacomp_arrow::files::MemorySegment;
+use kafkacomp_arrow::source::files::MemorySegment;
 use kafkacomp_arrow::{Column, IsolationLevel, OnError, Partition, Scan, ScanError, ScanOptions};
 use kafkacomp_core::checksum::crc32c;
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use kafkacomp_arrow::files::MemorySegment;
+use kafkacomp_arrow::source::files::MemorySegment;
 use kafkacomp_arrow::{BinaryType, OnError, Partition, Scan, ScanOptions};
 
 mod common;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use kafkacomp_arrow::files::MemorySegment;
+use kafkacomp_arrow::source::files::MemorySegment;
 use kafkacomp_arrow::{BinaryType, OnError, Partition, Scan, ScanOptions, Segment};
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::compress::Compression;

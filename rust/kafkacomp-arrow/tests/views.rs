@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
-use kafkacomp_arrow::files::MemorySegment;
+use kafkacomp_arrow::source::files::MemorySegment;
 use kafkacomp_arrow::{BinaryType, Partition, Scan, ScanOptions};
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::compress::Compression;

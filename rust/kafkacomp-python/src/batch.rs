@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use kafkacomp_arrow::batch_records::{BatchRecordsError, batch_records};
+use kafkacomp_arrow::decode::batch_records::{BatchRecordsError, batch_records};
 use kafkacomp_core::log::ensure_truncated;
 use kafkacomp_core::record::reader::records_as_stored;
 use kafkacomp_core::record::{Batches, Error, RecordBatch, RecordReader, Tail};

@@ -6,8 +6,8 @@
 //! thread hang. So nothing of ours enters Python once the `atexit` hook has run ([`crate::process`]), and whoever is inside
 //! then, and returns too late, hangs.
 
-use std::hint::black_box;
 use std::mem::forget;
+use std::ptr::read_volatile;
 use std::thread::park;
 
 use pyo3::ffi;
@@ -78,19 +78,15 @@ fn or_hang<T>(f: impl FnOnce() -> T) -> T {
 
 type Object = *mut ffi::PyObject;
 
-/// A function of `CPython`'s by an ABI that allows unwinding. The compiler must not see which function it is: it takes those
-/// that `PyO3` declares for ones that nothing unwinds through, by whatever pointer they are called, and would leave out what
-/// [`or_hang`] is there for.
+/// A function of `CPython`'s by an ABI that allows unwinding. The pointer is read as volatile, so that the compiler cannot know
+/// which function it is: it takes those that `PyO3` declares for ones that nothing unwinds through, by whatever pointer they are
+/// called, and would leave out what [`or_hang`] is there for.
 macro_rules! unwinding {
-    ($function:path, ($($argument:ty),+)) => {
-        // SAFETY: the same function by an ABI that differs only in that unwinding is allowed.
-        black_box(unsafe {
-            std::mem::transmute::<
-                unsafe extern "C" fn($($argument),+) -> Object,
-                unsafe extern "C-unwind" fn($($argument),+) -> Object,
-            >($function)
-        })
-    };
+    ($function:path, ($($argument:ty),+)) => {{
+        let function: unsafe extern "C" fn($($argument),+) -> Object = $function;
+        // SAFETY: a live local; the same function by an ABI that differs only in that unwinding is allowed.
+        unsafe { read_volatile((&raw const function).cast::<unsafe extern "C-unwind" fn($($argument),+) -> Object>()) }
+    }};
 }
 
 /// Calls `callable`, which may be written in Python.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use kafkacomp_arrow::Segment;
-use kafkacomp_arrow::watched::{Watch, Watched, watched};
+use kafkacomp_arrow::source::watched::{Watch, Watched, watched};
 use kafkacomp_core::log::ReadAt;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;

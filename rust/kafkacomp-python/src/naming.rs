@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kafkacomp_arrow::files::LocalSegment;
+use kafkacomp_arrow::source::files::LocalSegment;
 use kafkacomp_core::log::OpenSegment;
 use kafkacomp_core::log::continuity::naming;
 use pyo3::prelude::*;

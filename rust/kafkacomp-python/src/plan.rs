@@ -1,9 +1,9 @@
 //! Properties of segments that are needed to plan reading them: `kafkacomp._plan`.
 
-use kafkacomp_arrow::byte_range;
-use kafkacomp_arrow::committed::{Found, transaction_filter};
-use kafkacomp_arrow::split_boundaries::SplitBoundary;
-use kafkacomp_arrow::{OnError, Partition, ScanOptions, log_format, lookup, splits, time_lookup};
+use kafkacomp_arrow::lookup::split_boundaries::SplitBoundary;
+use kafkacomp_arrow::lookup::{byte_range, log_format, segment_ends, splits, time};
+use kafkacomp_arrow::transactions::committed::{Found, transaction_filter};
+use kafkacomp_arrow::{OnError, Partition, ScanOptions};
 use kafkacomp_core::log::{AbortedRange, LogFormat};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
@@ -55,7 +55,7 @@ pub fn is_message_set(py: Python<'_>, source: SegmentFields<'_>) -> PyResult<boo
 pub fn end_offset(py: Python<'_>, source: SegmentFields<'_>, log_format: &str) -> PyResult<Option<i64>> {
     let raised = Raised::default();
     let (segment, options) = (interruptible(segment(source, &raised)?, &raised), options(log_format, false, None));
-    let found = py.detach(|| lookup::end_offset(&segment, &options)).map_err(|error| scan_to_py(py, error));
+    let found = py.detach(|| segment_ends::end_offset(&segment, &options)).map_err(|error| scan_to_py(py, error));
     raised.or(py, found)
 }
 
@@ -64,7 +64,7 @@ pub fn end_offset(py: Python<'_>, source: SegmentFields<'_>, log_format: &str) -
 pub fn reach(py: Python<'_>, source: SegmentFields<'_>, log_format: &str) -> PyResult<i64> {
     let raised = Raised::default();
     let (segment, options) = (interruptible(segment(source, &raised)?, &raised), options(log_format, false, None));
-    let found = py.detach(|| lookup::reach(&segment, &options)).map_err(|error| scan_to_py(py, error));
+    let found = py.detach(|| segment_ends::reach(&segment, &options)).map_err(|error| scan_to_py(py, error));
     raised.or(py, found)
 }
 
@@ -73,7 +73,7 @@ pub fn reach(py: Python<'_>, source: SegmentFields<'_>, log_format: &str) -> PyR
 pub fn start_offset(py: Python<'_>, source: SegmentFields<'_>, log_format: &str) -> PyResult<Option<i64>> {
     let raised = Raised::default();
     let (segment, options) = (interruptible(segment(source, &raised)?, &raised), options(log_format, false, None));
-    let found = py.detach(|| lookup::start_offset(&segment, &options)).map_err(|error| scan_to_py(py, error));
+    let found = py.detach(|| segment_ends::start_offset(&segment, &options)).map_err(|error| scan_to_py(py, error));
     raised.or(py, found)
 }
 
@@ -123,7 +123,7 @@ pub fn offset_for_time(
 ) -> PyResult<Option<i64>> {
     let raised = Raised::default();
     let (partition, options) = (whole_partition(source, &raised)?, options(log_format, skip, Some(max_output_size)));
-    let found = py.detach(|| time_lookup::offset_for_time(&partition, timestamp, &options));
+    let found = py.detach(|| time::offset_for_time(&partition, timestamp, &options));
     raised.or(py, found.map_err(|error| scan_to_py(py, error)))
 }
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kafkacomp_arrow::files::{LocalSegment, MemorySegment};
-use kafkacomp_arrow::split_boundaries::{SplitBoundaries, SplitBoundary};
+use kafkacomp_arrow::lookup::split_boundaries::{SplitBoundaries, SplitBoundary};
+use kafkacomp_arrow::source::files::{LocalSegment, MemorySegment};
 use kafkacomp_arrow::{Checkpoints, Partition, Segment, TransactionsIn};
 use kafkacomp_core::log::{AbortedRange, OpenSegment, ReadAt, ReadError, TransactionFilter};
 use pyo3::exceptions::PyValueError;

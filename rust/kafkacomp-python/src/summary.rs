@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use kafkacomp_arrow::ScanOptions;
-use kafkacomp_arrow::summary::{self, Summarized};
+use kafkacomp_arrow::lookup::summary::{self, Summarized};
 use kafkacomp_core::log::{BatchCounts, BatchFormat, Certainty, LogFormat, OpenTransaction};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

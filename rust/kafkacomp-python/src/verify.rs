@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kafkacomp_arrow::watched::Watched;
+use kafkacomp_arrow::source::watched::Watched;
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::log::{
     self, Compaction, LeaderEpochEntry, LogFormat, OpenSegment, OverlapError, OverlappingFile, ReadAt, ReadError,

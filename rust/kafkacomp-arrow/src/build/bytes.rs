@@ -9,7 +9,7 @@ use arrow_array::{Array, FixedSizeBinaryArray, GenericByteArray, GenericByteView
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::DataType;
 
-use crate::view_buffers::MOST_INLINE;
+use crate::columns::view_buffers::MOST_INLINE;
 
 /// A column of byte strings; the bytes of a string column are its UTF-8. A dictionary is looked up row by row and never
 /// unpacked, because a large value may occur many times.

@@ -16,8 +16,8 @@ use kafkacomp_core::record::lz4_checksum::{decode_options, written_header_checks
 use super::fault::{CellError, CellFault, OnBadCell};
 use super::parameter::{Numbers, Parameter, Types};
 use crate::build::bytes::Bytes;
-use crate::pool::BufferPool;
-use crate::validity::Validity;
+use crate::columns::pool::BufferPool;
+use crate::columns::validity::Validity;
 
 thread_local! {
     /// The size of the last result in bytes: that of the next rows is probably about as large.

@@ -5,7 +5,7 @@ use kafkacomp_core::compress::{CodecError, LevelOutOfRange};
 use kafkacomp_core::memory::OutOfMemory;
 use kafkacomp_core::{Category, record};
 
-use crate::columns::ColumnError;
+use crate::columns::builder::ColumnError;
 
 /// What happens at a bad cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -14,13 +14,13 @@ use kafkacomp_core::{Category, memory};
 
 use super::codec::{at, binary};
 use super::fault::{CellError, OnBadCell};
-use crate::batch_runs::Place;
-use crate::binary_type::BinaryType;
-use crate::columns::ColumnBuilder;
-use crate::pool::BufferPool;
-use crate::rows::MAX_RECORD_BYTES;
-use crate::schema::Column;
-use crate::validity::Validity;
+use crate::columns::batch_runs::Place;
+use crate::columns::binary_type::BinaryType;
+use crate::columns::builder::ColumnBuilder;
+use crate::columns::pool::BufferPool;
+use crate::columns::schema::Column;
+use crate::columns::validity::Validity;
+use crate::decode::rows::MAX_RECORD_BYTES;
 
 thread_local! {
     /// Codec contexts and the buffer of decompressed records, which are reused by the next call.

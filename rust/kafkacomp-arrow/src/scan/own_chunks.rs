@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 use arrow_array::RecordBatch as ArrowRecordBatch;
 
 use super::queue::{Item, Place, Rest, Shared, lock};
-use crate::decoder::Decoder;
-use crate::plan::Planned;
-use crate::rows::BatchSink;
+use crate::decode::decoder::Decoder;
+use crate::decode::rows::BatchSink;
+use crate::plan::planner::Planned;
 
 /// The chunks that the consumer decodes, one at a time.
 #[derive(Debug)]

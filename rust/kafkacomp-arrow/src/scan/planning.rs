@@ -7,7 +7,7 @@ use std::sync::{MutexGuard, TryLockError};
 use kafkacomp_core::log::ChunkBuffer;
 
 use super::queue::{Shared, lock};
-use crate::plan::{Planned, Planner};
+use crate::plan::planner::{Planned, Planner};
 
 /// How often a thread looks whether the planner is free before it waits: for about the time of planning a chunk.
 const SPINS: usize = 2000;

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 
-use crate::decoder::Decoder;
+use crate::columns::pool::BufferPool;
+use crate::decode::decoder::Decoder;
 use crate::options::ScanOptions;
-use crate::plan::Planner;
-use crate::pool::BufferPool;
-use crate::read_ahead::AheadOf;
+use crate::plan::planner::Planner;
 use crate::report::{ScanError, ScanReport};
+use crate::source::read_ahead::AheadOf;
 
 /// The number of chunks per thread in the queue: a thread that is ahead decodes the next one.
 const PLACES_PER_THREAD: usize = 2;

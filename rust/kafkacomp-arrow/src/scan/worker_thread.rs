@@ -9,10 +9,10 @@ use std::time::Duration;
 use arrow_array::RecordBatch as ArrowRecordBatch;
 
 use super::queue::{Item, Place, Rest, Shared, lock};
-use crate::decoder::Decoder;
-use crate::plan::{Planned, Planner};
+use crate::decode::decoder::Decoder;
+use crate::decode::rows::BatchSink;
+use crate::plan::planner::{Planned, Planner};
 use crate::report::ScanError;
-use crate::rows::BatchSink;
 
 /// How long a worker waits for a change before it asks again for a chunk that could not be planned yet.
 const LATER: Duration = Duration::from_millis(5);

@@ -1,0 +1,262 @@
+//! Divides a large segment into splits that begin at batches, without reading its records.
+//!
+//! The offset index gives a batch near each position. From there, or without an index from the last boundary, headers lead to
+//! the next one. A split begins at a batch whose checksum is right, so that a reader that skips corruption in the split before
+//! ends there. It does not begin at a batch in the place of others, whose offsets the splits before or after it have.
+
+use std::iter::Peekable;
+
+use kafkacomp_core::log::continuity::order_ahead::OrderAhead;
+use kafkacomp_core::log::index::offset::OffsetIndex;
+use kafkacomp_core::log::{
+    BatchHeader, HeaderWalk, Hop, LogFormat, Neighbours, OffsetPosition, ReadAt, ReadError, Span, next_entry_from,
+};
+use kafkacomp_core::record::{RecordBatch, RecordReader};
+
+use crate::lookup::log_format::log_format_of;
+use crate::lookup::split_boundaries::SplitBoundary;
+use crate::options::{ScanOptions, Segment};
+use crate::plan::out_of_place::is_out_of_place;
+use crate::plan::whole_batch::{MOST_CHECKED, whole_batch};
+use crate::report::ScanError;
+
+/// The most valid batches that are examined to find one that the next batch continues.
+const MOST_CANDIDATES: usize = 8;
+
+/// A range of bytes and its first batch; `None` at the start of the segment and in logs of 0.7.
+pub type Split = (u64, u64, Option<SplitBoundary>);
+
+/// Divides `segment` into adjacent ranges of about `split_bytes`, which contain all of it. A batch belongs to the range in
+/// which it begins. A last range of less than half the size is joined with the one before. A range is longer if it cannot be
+/// divided: at corruption without an index entry after it, or at a larger batch.
+///
+/// # Errors
+/// An I/O error, or a log format that cannot be determined.
+pub fn split(segment: &Segment, split_bytes: u64, options: &ScanOptions) -> Result<Vec<Split>, ScanError> {
+    let source = segment.files.open().map_err(|error| ScanError::io(&segment.name, error))?;
+    let length = source.length().map_err(|error| ScanError::io(&segment.name, error))?;
+    let split_bytes = split_bytes.max(1);
+    let last = length.saturating_sub(split_bytes / 2);
+    let mut splits = Vec::new();
+    let (mut begin, mut boundary) = (0, None);
+    if split_bytes < last {
+        let source = source.as_ref();
+        let log_format = log_format_of(segment, source, length, options)?;
+        // An offset index that cannot be read or is invalid is ignored.
+        let index = segment.files.offset_index();
+        let index = segment.base_offset.and_then(|base| OffsetIndex::parse(&index, base).ok());
+        let entries = index.iter().flat_map(OffsetIndex::iter).peekable();
+        let mut finder = BoundaryFinder {
+            source,
+            length,
+            reader: RecordReader::new(options.max_output_size),
+            order: Order::new(source, segment, options),
+            known: 0,
+            reached: None,
+            entries,
+            entry: None,
+            entry_before: None,
+        };
+        let mut target = chunk_boundary(source, 0, split_bytes);
+        while target < last {
+            let found = match log_format {
+                LogFormat::Records => finder.batch_from(target),
+                LogFormat::MessageSet => finder.entry_from(target).map(|found| found.map(|position| (position, None))),
+            };
+            let found = found.map_err(|error| ScanError::chunk(&segment.name, error))?;
+            if let Some((position, batch)) = found.filter(|&(position, _)| position < last) {
+                splits.push((begin, position, boundary));
+                (begin, boundary) = (position, batch);
+                target = chunk_boundary(source, position, split_bytes);
+            } else if let Some(entry) = finder.entries.peek().filter(|_| found.is_none()) {
+                // Headers lead no further; from the next index entry on, they may.
+                target = u64::from(entry.position);
+            } else {
+                break;
+            }
+        }
+    }
+    splits.push((begin, length, boundary));
+    Ok(splits)
+}
+
+/// The end of the split that begins at `begin`: the end of a chunk of the source, so that few chunks are fetched for two
+/// splits.
+fn chunk_boundary(source: &dyn ReadAt, begin: u64, split_bytes: u64) -> u64 {
+    let chunk_size = source.chunk_size().max(1);
+    let chunks = |position: u64| position / chunk_size;
+    let last = chunks(begin.saturating_add(split_bytes)).max(chunks(begin).saturating_add(1));
+    last.saturating_mul(chunk_size)
+}
+
+/// Judges the batches of a segment by those before and after them.
+struct Order<'s> {
+    source: &'s dyn ReadAt,
+    ahead: OrderAhead,
+    max_output_size: usize,
+    /// The offset with which the segment begins, if its first batches are judged.
+    base_offset: Option<i64>,
+    end_offset: Option<i64>,
+}
+
+impl<'s> Order<'s> {
+    fn new(source: &'s dyn ReadAt, segment: &Segment, options: &ScanOptions) -> Self {
+        let end_offset = segment.boundaries.next_base;
+        let (ahead, max_output_size) = (OrderAhead::new(end_offset), options.max_output_size);
+        Self { source, ahead, max_output_size, base_offset: segment.base_offset, end_offset }
+    }
+
+    /// Whether a batch is where its offsets belong. `accepted` is the last batch before it that is, and `before` the one
+    /// directly before it. In an object store, what follows is not read for this, and every batch counts as one that is.
+    fn is_in_place(
+        &mut self,
+        header: &BatchHeader,
+        accepted: Option<&BatchHeader>,
+        before: Option<&BatchHeader>,
+        next: Option<&BatchHeader>,
+    ) -> bool {
+        if self.source.is_remote() {
+            return true;
+        }
+        let expected = match accepted {
+            Some(accepted) if !header.is_above(accepted) => return false,
+            Some(accepted) => Some(accepted.last_offset.saturating_add(1)),
+            None => self.base_offset,
+        };
+        let Some(expected) = expected else { return true };
+        let around = Neighbours {
+            expected,
+            before: before.map(|before| before.span),
+            follows: true,
+            next: next.map(|next| next.span),
+            adjacent: true,
+            end_offset: self.end_offset,
+        };
+        let (ahead, position) = (&mut self.ahead, header.position);
+        !is_out_of_place(ahead, self.source, position, header.span, &around, self.max_output_size)
+    }
+}
+
+/// Finds split boundaries, one after another.
+struct BoundaryFinder<'s, I: Iterator<Item = OffsetPosition>> {
+    source: &'s dyn ReadAt,
+    length: u64,
+    /// Reads the first offsets of wrappers.
+    reader: RecordReader,
+    order: Order<'s>,
+    /// The position that headers have reached: of a batch in its place, or of something else.
+    known: u64,
+    /// The last offset of that batch.
+    reached: Option<i64>,
+    entries: Peekable<I>,
+    /// The last index entry that is not after the requested position, and the one before it.
+    entry: Option<OffsetPosition>,
+    entry_before: Option<OffsetPosition>,
+}
+
+impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
+    /// The first batch at `target` or after it whose checksum is right, that continues the batch before, and that the next
+    /// batch continues. The neighbours are checked because no checksum covers the base offset, which identifies a split. If
+    /// none of the next batches is like that (as in a compacted log), it is the first one that is in order. A batch found by an
+    /// index entry has no batch before it that could contradict it. Batches in the place of others are passed over.
+    fn batch_from(&mut self, target: u64) -> Result<Option<(u64, Option<SplitBoundary>)>, ReadError> {
+        self.known = self.indexed(target)?.unwrap_or(self.known);
+        self.order.base_offset = self.order.base_offset.filter(|_| self.known == 0);
+        let mut walk = HeaderWalk::new(self.source, self.known, self.length);
+        let mut buffer = Vec::new();
+        // The last batch in its place, the last one, and the one that is judged when the one after it is known.
+        let (mut accepted, mut before, mut current) = (None::<BatchHeader>, None::<BatchHeader>, None::<BatchHeader>);
+        let mut in_order: Option<(BatchHeader, SplitBoundary)> = None;
+        let mut left = MOST_CANDIDATES;
+        let stopped_at = loop {
+            let hop = walk.next_batch()?;
+            let next = if let Hop::Batch(header) = hop { Some(header) } else { None };
+            if let Some(header) = current
+                && self.order.is_in_place(&header, accepted.as_ref(), before.as_ref(), next.as_ref())
+            {
+                if header.position < target {
+                    (self.known, self.reached) = (header.position, Some(header.last_offset));
+                } else if left == 0 {
+                    break self.known;
+                } else if let Some(accepted) = accepted {
+                    left = left.saturating_sub(1);
+                    match self.boundary(&accepted, &header, (next.as_ref(), hop == Hop::End), &mut buffer)? {
+                        (Some(boundary), true) if next.is_some() || in_order.is_none() => {
+                            (self.known, self.reached) = (header.position, Some(header.last_offset));
+                            return Ok(Some((header.position, Some(boundary))));
+                        }
+                        (Some(boundary), _) if next.is_some() => {
+                            in_order = in_order.or(Some((header, boundary)));
+                        }
+                        _ => {}
+                    }
+                }
+                accepted = Some(header);
+            }
+            before = current;
+            current = next;
+            if next.is_none() {
+                break walk.position();
+            }
+        };
+        self.known = in_order.map_or(stopped_at, |(header, _)| header.position);
+        self.reached = in_order.map_or(self.reached, |(header, _)| Some(header.last_offset));
+        Ok(in_order.map(|(header, boundary)| (header.position, Some(boundary))))
+    }
+
+    /// The boundary at `header`, if its checksum is right and its neighbours do not contradict it; and whether it continues the
+    /// batch `before`, and the next one, or the end, continues it.
+    fn boundary(
+        &mut self,
+        before: &BatchHeader,
+        header: &BatchHeader,
+        (next, at_end): (Option<&BatchHeader>, bool),
+        buffer: &mut Vec<u8>,
+    ) -> Result<(Option<SplitBoundary>, bool), ReadError> {
+        if !header.is_above(before) || next.is_some_and(|next| !next.is_above(header)) {
+            return Ok((None, false));
+        }
+        let batch = whole_batch(self.source, header, MOST_CHECKED, buffer)?.filter(RecordBatch::is_valid);
+        let boundary = batch.map(|batch| SplitBoundary::of(header, &batch, &mut self.reader));
+        // The first offset of a wrapper is read from its records.
+        let first = boundary.and_then(|boundary| boundary.first_offset).or(header.span.first);
+        let continued = continues(before, &BatchHeader { span: Span { first, ..header.span }, ..*header });
+        // There is no batch after the last one that could contradict it.
+        Ok((boundary, continued && next.map_or(at_end, |next| continues(header, next))))
+    }
+
+    /// The position of a batch closer to `target`, by the index; `None` if there is none, or if the batch there is not that of
+    /// the index entry. An entry has the last offset of the batches that were appended at its position, so that the batch there
+    /// has greater offsets than the entry before.
+    fn indexed(&mut self, target: u64) -> Result<Option<u64>, ReadError> {
+        while let Some(entry) = self.entries.next_if(|entry| u64::from(entry.position) <= target) {
+            self.entry_before = self.entry.replace(entry);
+        }
+        let Some(entry) = self.entry.filter(|entry| u64::from(entry.position) > self.known) else { return Ok(None) };
+        let position = u64::from(entry.position);
+        let Hop::Batch(header) = HeaderWalk::new(self.source, position, self.length).next_batch()? else {
+            return Ok(None);
+        };
+        let mut buffer = Vec::new();
+        let is_meant = header.last_offset <= entry.offset
+            && self.entry_before.is_none_or(|before| header.last_offset > before.offset)
+            // Only batches in their places count; in an object store, it is unknown which are.
+            && (self.source.is_remote() || self.reached.is_none_or(|reached| header.last_offset > reached));
+        let is_intact = is_meant
+            && whole_batch(self.source, &header, MOST_CHECKED, &mut buffer)?.is_some_and(|batch| batch.is_valid());
+        Ok(is_intact.then_some(position))
+    }
+
+    /// The first top-level entry of a log of 0.7 at `target` or after it.
+    fn entry_from(&mut self, target: u64) -> Result<Option<u64>, ReadError> {
+        let found = next_entry_from(self.source, self.known, target, self.length)?;
+        self.known = found.unwrap_or(self.length);
+        Ok(found)
+    }
+}
+
+/// Whether a batch begins with the offset after another one, as far as its header shows.
+fn continues(before: &BatchHeader, next: &BatchHeader) -> bool {
+    let expected = before.last_offset.saturating_add(1);
+    next.span.first.map_or(next.last_offset >= expected, |first| first == expected)
+}

@@ -1,0 +1,111 @@
+//! Summaries of a partition's segments by the headers of their batches.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use kafkacomp_core::log::index::MAX_RELATIVE_OFFSET;
+use kafkacomp_core::log::{LogFormat, OpenTransaction, OpenTransactions, ReadAt, SegmentSummary, Summarizer};
+
+use crate::lookup::log_format::log_format_of;
+use crate::options::{ScanOptions, Segment};
+use crate::report::ScanError;
+
+/// The summary of a segment.
+#[derive(Debug)]
+pub struct Summarized {
+    /// What it contains.
+    pub summary: SegmentSummary,
+    /// The number of bytes that were read for it.
+    pub bytes_read: u64,
+}
+
+/// Takes a segment and its summary, or its error.
+pub type Each<'e, B> = &'e mut dyn FnMut(&Segment, Result<Summarized, ScanError>) -> ControlFlow<B>;
+
+/// Summarizes segments in order, and returns the transactions without an end marker by their first offsets. `each` is called
+/// with every segment and its summary, or the error of a segment that cannot be read; [`ControlFlow::Break`] ends the work.
+pub fn summarize_partition<B>(
+    segments: &[Segment],
+    options: &ScanOptions,
+    each: Each<'_, B>,
+) -> ControlFlow<B, Vec<(i64, OpenTransaction)>> {
+    let mut transactions = OpenTransactions::new();
+    let mut counted_to = None;
+    for segment in segments {
+        let summarized = summarize(segment, options, counted_to, &mut transactions);
+        if let Ok(Summarized { summary, .. }) = &summarized {
+            counted_to = counted_to.max(believed_end(segment, summary));
+        }
+        each(segment, summarized)?;
+    }
+    let mut open: Vec<_> = transactions.into_iter().collect();
+    open.sort_unstable_by_key(|(producer_id, transaction)| (transaction.first_offset, *producer_id));
+    ControlFlow::Continue(open)
+}
+
+/// The offset after the last one of a segment of batches, unless its headers contradict one another.
+fn believed_end(segment: &Segment, summary: &SegmentSummary) -> Option<i64> {
+    let base = segment.base_offset?;
+    let is_believed = |last: i64| summary.repeated_batches == 0 && last.saturating_sub(base) <= MAX_RELATIVE_OFFSET;
+    let is_of_batches = summary.counts.keys().all(|format| format.magic.is_some());
+    let last = summary.last_offset.filter(|&last| is_of_batches && is_believed(last))?;
+    Some(last.saturating_add(1))
+}
+
+fn summarize(
+    segment: &Segment,
+    options: &ScanOptions,
+    counted_to: Option<i64>,
+    transactions: &mut OpenTransactions,
+) -> Result<Summarized, ScanError> {
+    let io = |error| ScanError::io(&segment.name, error);
+    let source = Counted { source: segment.files.open().map_err(io)?, bytes: AtomicU64::new(0) };
+    let length = source.length().map_err(io)?;
+    let log_format = log_format_of(segment, &source, length, options)?;
+    let summarizer = Summarizer::new(segment.base_offset, segment.offsets, counted_to, transactions);
+    let summary = match log_format {
+        LogFormat::MessageSet => summarizer.messages(&source),
+        LogFormat::Records => summarizer.batches(&source),
+    };
+    let summary = summary.map_err(|error| ScanError::chunk(&segment.name, error))?;
+    Ok(Summarized { summary, bytes_read: source.bytes.load(Ordering::Relaxed) })
+}
+
+/// A source that counts the bytes that are read.
+struct Counted {
+    source: Arc<dyn ReadAt>,
+    bytes: AtomicU64,
+}
+
+impl ReadAt for Counted {
+    fn read_at(&self, buffer: &mut [u8], position: u64) -> std::io::Result<usize> {
+        let read = self.source.read_at(buffer, position)?;
+        self.bytes.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+
+    fn as_slice(&self) -> Option<&[u8]> {
+        self.source.as_slice()
+    }
+
+    fn worth_reading(&self) -> usize {
+        self.source.worth_reading()
+    }
+
+    fn is_remote(&self) -> bool {
+        self.source.is_remote()
+    }
+
+    fn chunk_size(&self) -> u64 {
+        self.source.chunk_size()
+    }
+
+    fn check_interrupt(&self) -> std::io::Result<()> {
+        self.source.check_interrupt()
+    }
+
+    fn length(&self) -> std::io::Result<u64> {
+        self.source.length()
+    }
+}

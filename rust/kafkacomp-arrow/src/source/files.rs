@@ -1,0 +1,119 @@
+//! Segments in the local file system and in memory.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use kafkacomp_core::log::read::segment_files::{FolderSegments, OtherSegments};
+use kafkacomp_core::log::{InMemory, OpenSegment, ReadAt, SideFile, open_file};
+use kafkacomp_core::memory;
+
+use crate::lookup::split_boundaries::SplitBoundaries;
+use crate::options::{Segment, TransactionsIn};
+
+/// A segment at a path. Its index files are next to it and have the same name with other suffixes.
+///
+/// If a broker was killed while it replaced segments, the names of the new files end with `.swap`: all of them, or only the
+/// indexes, which are renamed after the segment.
+#[derive(Debug, Clone)]
+pub struct LocalSegment(pub PathBuf);
+
+impl OpenSegment for LocalSegment {
+    fn open(&self) -> io::Result<Arc<dyn ReadAt>> {
+        Ok(Arc::new(open_file(&self.0)?))
+    }
+
+    fn side_file(&self, kind: SideFile) -> io::Result<Option<Vec<u8>>> {
+        let swapped = self.0.extension().is_some_and(|extension| extension == SWAP);
+        let name = if swapped { self.0.with_extension("") } else { self.0.clone() }.with_extension(kind.suffix());
+        if !swapped && let Some(data) = read(&name)? {
+            return Ok(Some(data));
+        }
+        let mut swap = name.into_os_string();
+        swap.push(".");
+        swap.push(SWAP);
+        read(Path::new(&swap))
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    fn others(&self) -> Option<Box<dyn OtherSegments>> {
+        Some(Box::new(FolderSegments(self.0.clone())))
+    }
+}
+
+/// The suffix of files that have not replaced others yet.
+const SWAP: &str = "swap";
+
+/// The most bytes of an index: enough for the batches of a segment of 2 GiB. Kafka's default of `segment.index.bytes` is
+/// 10 MiB.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// The content of a file, if it exists. A file that is too large for an index, such as a sparse one, is not read.
+fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let read = open_file(path).and_then(|file| {
+        let size = file.metadata()?.len().min(MOST_BYTES).saturating_add(1);
+        let mut data = memory::with_capacity(usize::try_from(size).unwrap_or(usize::MAX))?;
+        file.take(MOST_BYTES.saturating_add(1)).read_to_end(&mut data)?;
+        Ok(data)
+    });
+    match read {
+        Ok(data) if data.len() as u64 > MOST_BYTES => {
+            let text = format!("more than {} MiB, which no index has", MOST_BYTES >> 20);
+            Err(io::Error::new(io::ErrorKind::FileTooLarge, text))
+        }
+        Ok(data) => Ok(Some(data)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// A record set in memory.
+#[derive(Debug, Clone)]
+pub struct MemorySegment<T>(pub Arc<T>);
+
+impl<T: AsRef<[u8]> + Send + Sync + std::fmt::Debug + 'static> MemorySegment<T> {
+    /// The record set as a segment that begins at offset 0 and that no broker is writing.
+    pub fn whole(self, name: &str) -> Segment {
+        Segment {
+            name: Arc::from(name),
+            base_offset: Some(0),
+            named_offset: None,
+            files: Arc::new(self),
+            range: None,
+            boundaries: SplitBoundaries::default(),
+            offsets: None,
+            active: false,
+            transactions_in: TransactionsIn::default(),
+        }
+    }
+}
+
+impl<T: AsRef<[u8]> + Send + Sync + std::fmt::Debug + 'static> OpenSegment for MemorySegment<T> {
+    fn open(&self) -> io::Result<Arc<dyn ReadAt>> {
+        Ok(Arc::new(InMemory(SharedBytes(Arc::clone(&self.0)))))
+    }
+
+    fn side_file(&self, _: SideFile) -> io::Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    /// The bytes may be those of a fetch response, whose last batch may be incomplete (`max.partition.fetch.bytes`).
+    fn may_be_truncated(&self) -> bool {
+        true
+    }
+}
+
+struct SharedBytes<T>(Arc<T>);
+
+impl<T: AsRef<[u8]>> AsRef<[u8]> for SharedBytes<T> {
+    fn as_ref(&self) -> &[u8] {
+        (*self.0).as_ref()
+    }
+}
