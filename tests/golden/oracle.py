@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 LOG_OVERHEAD = 12
 RECORD_BATCH_OVERHEAD = 61
+RECORD_OVERHEAD_V0 = 14
 RECORD_OVERHEAD_V1 = 22
 SNAPPY = 2
 LZ4 = 3
@@ -47,7 +48,7 @@ RULES = {
     "lz4 match of distance 0": "both have liblz4 copy what the memory held before, which nobody can compare",
     "lz4 block checksum cut": "Java throws a BufferUnderflowException, -1, where it lacks 4 bytes; a codec fails here",
     "lz4 block without content": "Java's varint takes it for 0xff and reads on, where a block may fail; the end here",
-    "batch after a wrong size": "Java ends at a size beyond the end; if an intact batch follows, it is corruption here",
+    "wrong size": "Java ends at a size beyond the end; corruption here if checksums prove it wrong",
     "skippable lz4 frame": "Java takes a skippable frame for a bad magic; it is skipped here",
 }
 
@@ -144,11 +145,14 @@ def intended_batches(case: OracleCase, verdict: Verdict) -> tuple[list[dict[str,
     return batches, error
 
 
-def has_batch_after(data: bytes, error: kc.KafkaCompError) -> bool:
-    """Whether an intact batch begins after the batch that an error calls incomplete."""
+def has_wrong_size(data: bytes, error: kc.KafkaCompError) -> bool:
+    """Whether the batch that an error calls incomplete is intact with a lower size, or an intact batch follows."""
     if not isinstance(error, kc.CorruptRecordError) or "incomplete batch" not in str(error) or error.position is None:
         return False
-    return any(begins_intact(data[at:]) for at in range(error.position + 1, len(data)))
+    rest = data[error.position :]
+    lengths = range(LOG_OVERHEAD + RECORD_OVERHEAD_V0, len(rest))
+    shorter = (rest[:8] + (length - LOG_OVERHEAD).to_bytes(4, "big") + rest[12:length] for length in lengths)
+    return any(map(begins_intact, shorter)) or any(begins_intact(rest[at:]) for at in range(1, len(rest)))
 
 
 def begins_intact(data: bytes) -> bool:
@@ -166,8 +170,8 @@ def compare(case: OracleCase) -> Verdict:
     batches, error = intended_batches(case, verdict)
     reading = read(case.data)
     verdict.check("batches", [b.position for b in reading.batches], [b["pos"] for b in batches])
-    if error is None and reading.error is not None and has_batch_after(case.data, reading.error):
-        verdict.rules["batch after a wrong size"] += 1
+    if error is None and reading.error is not None and has_wrong_size(case.data, reading.error):
+        verdict.rules["wrong size"] += 1
     else:
         verdict.check_error("iteration", reading.error, error)
     if error is not None and isinstance(reading.error, kc.CorruptRecordError):
