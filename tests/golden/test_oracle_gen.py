@@ -25,7 +25,7 @@ FULL_SET_RULES = {
     "batch below its format's overhead": 6,
     "linked lz4 blocks": 1,
     "further lz4 frame": 3,
-    "batch after a wrong size": 1,
+    "wrong size": 1,
 }
 
 
