@@ -364,7 +364,6 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     sources: tuple[str, ...], target: Path, form: str | None, force: bool, compression: str, encoding: str,
     columns: list[str] | None, allow_missing: bool, as_json: bool, key: str | None, key_regex: str | None,
     value_contains: str | None, header: tuple[str, ...], limit: int | None, partition_by: list[str] | None,
-    known_losses: tuple[str, ...],
     **options: Any,  # noqa: ANN401 - handed on to scan
 ) -> int:  # fmt: skip
     """Write records to a Parquet, Arrow, CSV or JSON lines file.
@@ -385,7 +384,6 @@ def export(  # noqa: PLR0917 - click hands everything over by name
         raise click.UsageError("--json and -o - would both write to standard output: choose one")
     if form == "arrow" and compression not in {"none", "lz4", "zstd"}:
         raise click.UsageError("--parquet-compression: Arrow files support none, lz4 and zstd")
-    loss_files = loss_files_of(known_losses)
     columns = columns or list(arrow.DEFAULT_COLUMNS)
     bounds = [options[f"{end}_offset"] for end in ("start", "end")]
     if None not in bounds and bounds[0] > bounds[1]:
@@ -399,7 +397,6 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     with progress_bar("export", None) as advance:
         needed = exporting.columns_to_read(columns, form, encoding, conditions, partition_by)
         scanned = kafkacomp.scan(found, columns=needed, progress=advance.at, **options)
-        scanned.loss_files = loss_files
         reader = arrow.FilteredReader(scanned, conditions or Conditions(), limit)
         rows = exporting.export(
             scanned if conditions is None and limit is None else reader,
