@@ -302,6 +302,16 @@ def test_segments_that_were_deleted_since(tmp_path: Path) -> None:
         assert (report.is_intact, [each[:2] for each in known(report)]) == (True, [(base, 19)])
 
 
+def test_a_segment_that_is_deleted_while_the_log_is_read(tmp_path: Path) -> None:
+    target = tmp_path / "new" / "t-0"
+    log.repair(damaged(tmp_path / "old" / "t-0"), target)
+    reader = kc.scan(target)
+    rows = reader.read_all().num_rows
+    assert known(reader.report) == LOST
+    (target / f"{60:020}.log").unlink()
+    assert (reader.report.records, known(reader.report)) == (rows, [])
+
+
 def test_a_loss_at_the_start_of_the_log(tmp_path: Path) -> None:
     source = write(tmp_path / "old" / "t-0", {0: [flipped(batch(0)), batch(10)], 20: [batch(20)]})
     target = tmp_path / "new" / "t-0"
