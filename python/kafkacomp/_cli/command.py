@@ -25,6 +25,7 @@ from kafkacomp._cli.common import (
     beside,
     complain,
     names_of,
+    own_losses,
     progress_bar,
     quiet_option,
     say,
@@ -257,7 +258,7 @@ def verify(
 
 def _offsets_line(report: LogDirReport) -> str:
     """The sums of offsets."""
-    covered, compacted = sum(each.offsets for each in report.files), report.compacted_offsets_count
+    covered, compacted = report.covered_offsets_count, report.compacted_offsets_count
     at_least = "at least " if report.more_missing else ""
     removed = f", {at_least}{compacted:,} removed by compaction" if compacted else ""
     return f"offsets: {covered:,} covered, {at_least}{report.missing_offsets_count:,} missing{removed}"
@@ -394,7 +395,7 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     if not to_standard_output:
         exporting.check_target(target, found, force=force)
     conditions = conditions_of(key, key_regex, value_contains, header)
-    with progress_bar("export", None) as advance:
+    with progress_bar("export", None) as advance, own_losses():
         needed = exporting.columns_to_read(columns, form, encoding, conditions, partition_by)
         scanned = kafkacomp.scan(found, columns=needed, progress=advance.at, **options)
         reader = arrow.FilteredReader(scanned, conditions or Conditions(), limit)

@@ -58,7 +58,7 @@ class FileCoverage(NamedTuple):
     Example:
         >>> import kafkacomp as kc
         >>> (file,) = kc.LogDir(example).verify().files
-        >>> file.owner, file.first_offset, file.last_offset, file.offsets
+        >>> file.owner, file.first_offset, file.last_offset, file.records
         ('orders', 0, 4, 5)
     """
 
@@ -71,13 +71,6 @@ class FileCoverage(NamedTuple):
     bytes: int
     first_timestamp: int | None
     last_timestamp: int | None
-
-    @property
-    def offsets(self) -> int:
-        """The number of offsets of its batches."""
-        if self.first_offset is None or self.last_offset is None:
-            return 0
-        return self.last_offset - self.first_offset + 1 - self.missing
 
     @classmethod
     def of(cls, file: str, owner: str, found: SegmentReport) -> FileCoverage:
@@ -156,6 +149,11 @@ class LogDirReport:
         return any(not each.is_gap for each in self.errors)
 
     @property
+    def covered_offsets_count(self) -> int:
+        """The number of offsets that at least one segment of their partition has."""
+        return sum(each.covered_offsets_count for each in self.partitions)
+
+    @property
     def missing_offsets_count(self) -> int:
         """The number of offsets in ``missing`` that compaction does not explain."""
         return sum(each.missing_offsets_count for each in self.partitions)
@@ -185,7 +183,7 @@ class LogDirReport:
             "knownLosses": [known_loss_fields(each) for each in self.known_losses],
             "files": [camel_case(each._asdict()) for each in self.files],
             "otherFiles": [json_fields(each, "path", "size", "reason", "is_error") for each in self.other_files],
-            "offsetsCovered": sum(each.offsets for each in self.files),
+            "offsetsCovered": self.covered_offsets_count,
             "offsetsMissing": self.missing_offsets_count,
             "offsetsCompacted": self.compacted_offsets_count,
         }

@@ -80,7 +80,8 @@ class SegmentSummary:
         last_offset: The last offset of a batch; ``None`` without batches.
         first_timestamp: The first time, as in :attr:`PartitionInfo.first_timestamp`.
         last_timestamp: The last time, as in :attr:`PartitionInfo.last_timestamp`.
-        missing: Offsets that no batch has, before the first batch and between batches; at most 10,000 ranges.
+        missing: Offsets that no batch has, before the first batch and between batches; at most 10,000 ranges of each
+            kind, as in :class:`kafkacomp.log.SegmentReport`.
         more_missing: The number of further ranges.
         is_compacted: Whether compaction has removed records from batches.
         repeated_batches: The number of batches whose offsets are below those of the batch before them.

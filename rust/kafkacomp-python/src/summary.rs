@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kafkacomp_arrow::ScanOptions;
 use kafkacomp_arrow::summary::{self, Summarized};
-use kafkacomp_core::log::{BatchCounts, BatchFormat, Certainty, LogFormat, OpenTransaction};
+use kafkacomp_core::log::{BatchCounts, BatchFormat, Certainty, Compaction, LogFormat, OpenTransaction};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -39,11 +39,12 @@ pub fn summarize_partition(
     let raised = Raised::default();
     let found = partition(source, &raised)?;
     let owner = (found.topic.clone(), found.partition);
+    let compaction = Compaction::of(found.topic.as_deref(), found.checkpoints.cleaned_to);
     let options = ScanOptions { log_format: LogFormat::for_name(log_format), ..ScanOptions::default() };
     let segments: Vec<_> = found.segments.into_iter().map(|segment| interruptible(segment, &raised)).collect();
     let mut summaries = Vec::new();
     let open = py.detach(|| {
-        summary::summarize_partition(&segments, &options, &mut |segment, summarized| {
+        summary::summarize_partition(&segments, compaction, &options, &mut |segment, summarized| {
             let made = Python::attach(|py| match summarized {
                 Ok(summarized) => {
                     let made = summary_to_py(py, &segment.name, &owner, &summarized)?.unbind();

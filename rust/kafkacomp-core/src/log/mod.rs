@@ -17,7 +17,8 @@ pub mod write;
 
 pub use continuity::compaction::Compaction;
 pub use continuity::compare::{OverlappingFile, compare_files};
-pub use continuity::missing::{MAX_MISSING_RANGES, MissingRange, MissingRanges, MissingReason};
+pub use continuity::missing::{MAX_MISSING_RANGES, MissingRange, MissingReason};
+pub use continuity::missing_ranges::MissingRanges;
 pub use continuity::overlap::{ComparedFiles, OverlapError, PartitionFile, position_before};
 pub use continuity::sequence::{KnownBatches, SegmentBounds, SequenceReport};
 pub use error::{ContentError, Error, ReadError};

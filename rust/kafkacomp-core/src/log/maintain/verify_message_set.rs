@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 
 use super::verify::{CodecCounts, FindingFile, SegmentReport, VerifyOptions};
 use crate::log::ReadAt;
-use crate::log::continuity::missing::{MissingRange, MissingRanges, MissingReason};
+use crate::log::continuity::missing::{MissingRange, MissingReason};
+use crate::log::continuity::missing_ranges::MissingRanges;
 use crate::log::error::Error;
 use crate::log::read::chunk::ChunkEnd;
 use crate::log::read::chunk_buffer::ChunkBuffer;

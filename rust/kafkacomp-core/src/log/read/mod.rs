@@ -17,6 +17,8 @@ pub mod resync;
 pub mod segment_files;
 pub mod source;
 pub mod summary;
+#[cfg(test)]
+mod test_batches;
 pub mod time_range;
 mod track;
 pub mod transactions;

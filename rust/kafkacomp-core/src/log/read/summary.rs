@@ -20,7 +20,9 @@ use super::source::{ReadAt, read_full};
 use super::time_range::TimeRange;
 use crate::CompressionType;
 use crate::bytes::be_i32;
-use crate::log::continuity::missing::{MissingRange, MissingRanges, MissingReason};
+use crate::log::continuity::compaction::Compaction;
+use crate::log::continuity::missing::{MissingRange, MissingReason};
+use crate::log::continuity::missing_ranges::MissingRanges;
 use crate::log::error::ReadError;
 use crate::message_set::message::{HEADER_LENGTH_V0, SIZE_LENGTH};
 
@@ -163,10 +165,11 @@ impl<'t> Summarizer<'t> {
         base_offset: Option<i64>,
         valid: Option<(i64, i64)>,
         counted_to: Option<i64>,
+        compaction: Compaction,
         transactions: &'t mut OpenTransactions,
     ) -> Self {
         let expected = base_offset.map(|base| valid.map_or(base, |(first, _)| base.max(first)));
-        let summary = SegmentSummary::default();
+        let summary = SegmentSummary { missing: MissingRanges::new(compaction), ..SegmentSummary::default() };
         Self { summary, transactions, valid, expected, counted_to, after_corrupt: false }
     }
 
