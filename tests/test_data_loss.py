@@ -173,7 +173,9 @@ def test_verify_counts_all_that_is_missing(tmp_path: Path, capsys: pytest.Captur
     assert report["offsetsCovered"] == 50 - len(lost)
 
 
-def test_offsets_of_two_segments_are_counted_once(tmp_path: Path, log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_offsets_of_two_segments_are_counted_once(
+    tmp_path: Path, log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = Path(shutil.copytree(log, tmp_path / "t-0"))
     (segment,) = folder.glob("*.log")
     batches = [each for each in kc.record.read_batches(segment.read_bytes()) if each.base_offset >= 20]

@@ -1,4 +1,4 @@
-"""Segments with more missing ranges than a report lists: none hides one of another kind, and what is not listed is told."""
+"""Segments with more missing ranges than a report lists: no kind hides another, and verify says what is not listed."""
 
 from __future__ import annotations
 

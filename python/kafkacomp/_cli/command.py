@@ -60,6 +60,7 @@ from kafkacomp.arrow._scan import LOCATION, find
 from kafkacomp.log._directory import LogDirReport, verify_files
 from kafkacomp.log._directory import verify as verify_partitions
 from kafkacomp.log._verify import error_at
+from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
     from kafkacomp._log_format import LogFormat
@@ -239,7 +240,7 @@ def verify(
         "max_output_size": max_output_size, "threads": checked_threads(threads), "log_format": log_format,
         "known_losses": loss_files_of(known_losses),
     }  # fmt: skip
-    if opening["remote_log_metadata"] is None and opening["local_log_dir"] is None:
+    if not SourceOptions(**opening).shows_valid_segments:
         found = files_of(paths, opening["encryption_keys"], opening["storage_options"])
         with progress_bar("verify", sum(file.size for file in found.files if file.kind in BATCHES)) as advance:
             report = verify_files(found, progress=advance, **options)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kafkacomp._storage.discovery import Failed, Opener
+    from kafkacomp._storage.files import Chunked
     from kafkacomp._storage.listing import Listing
     from kafkacomp._storage.partition import Partition
     from kafkacomp._storage.selection import Choice
@@ -39,11 +40,27 @@ class SourceOptions:
         return partial(open_filesystem, filesystem=self.filesystem, storage_options=self.storage_options)
 
     @property
+    def chunked(self) -> Chunked:
+        """The function that yields the files of segments which Aiven's plugin has stored in chunks."""
+        from kafkacomp.tiered.files import chunked_files  # noqa: PLC0415 - only where it is needed
+        from kafkacomp.tiered.resolve import TieredOptions  # noqa: PLC0415 - as above
+
+        return partial(chunked_files, keys=TieredOptions.of(encryption_keys=self.encryption_keys).keys)
+
+    @property
+    def shows_valid_segments(self) -> bool:
+        """Whether the arguments show which segments in tiered storage belong to the log.
+
+        Then a verification checks these; otherwise it checks every file in the storage.
+        """
+        return self.remote_log_metadata is not None or self.local_log_dir is not None
+
+    @property
     def tiered(self) -> TieredOptions | None:
         """Read the information about tiered storage; ``None`` if no argument is given."""
         if (self.remote_log_metadata, self.local_log_dir, self.encryption_keys) == (None, None, None):
             return None
-        from kafkacomp.tiered.resolve import TieredOptions  # noqa: PLC0415 - only where it is needed
+        from kafkacomp.tiered.resolve import TieredOptions  # noqa: PLC0415 - as above
 
         return TieredOptions.of(
             self.remote_log_metadata, self.local_log_dir, self.encryption_keys, self.storage_options
