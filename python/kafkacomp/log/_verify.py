@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kafkacomp._log_format import LogFormat
     from kafkacomp._storage.loss_file import KnownLoss, LossFile
     from kafkacomp._storage.partition import Partition
-    from kafkacomp.log._info import BatchCounts
+    from kafkacomp.log._info import BatchCounts, OpenTransaction
 
 
 class CodecCounts(NamedTuple):
@@ -134,6 +134,7 @@ class SegmentReport:
         repeated_batches: The number of repeated batches.
         unreadable_bytes: The number of bytes in batches with a wrong checksum, and of those without a recognizable
             batch.
+        is_truncated: Whether the last batch is truncated.
         zero_tail_bytes: The number of zero bytes after the last batch, as in a preallocated file.
         first_offset: The first offset of an intact batch; ``None`` without intact batches.
         last_offset: The last offset of an intact batch; ``None`` without intact batches.
@@ -166,6 +167,7 @@ class SegmentReport:
     corrupt_batches: int
     repeated_batches: int
     unreadable_bytes: int
+    is_truncated: bool
     zero_tail_bytes: int
     first_offset: int | None
     last_offset: int | None
@@ -181,6 +183,11 @@ class SegmentReport:
     errors: int
     warnings: int
     _transactions: SegmentTransactions = field(repr=False, compare=False)
+    #: The transactions that are open after its batches, and the producers of those that end in it.
+    _open_transactions: list[OpenTransaction] = field(repr=False, compare=False)
+    _ended_transactions: list[int] = field(repr=False, compare=False)
+    #: The offset of the last message in a log of Kafka 0.7.
+    _last_message: int | None = field(repr=False, compare=False)
 
     @property
     def is_intact(self) -> bool:

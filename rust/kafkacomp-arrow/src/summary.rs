@@ -33,7 +33,7 @@ pub fn summarize_partition<B>(
     options: &ScanOptions,
     each: Each<'_, B>,
 ) -> ControlFlow<B, Vec<(i64, OpenTransaction)>> {
-    let mut transactions = OpenTransactions::new();
+    let mut transactions = OpenTransactions::default();
     let mut counted_to = None;
     for segment in segments {
         let summarized = summarize(segment, options, counted_to, compaction, &mut transactions);
@@ -42,9 +42,7 @@ pub fn summarize_partition<B>(
         }
         each(segment, summarized)?;
     }
-    let mut open: Vec<_> = transactions.into_iter().collect();
-    open.sort_unstable_by_key(|(producer_id, transaction)| (transaction.first_offset, *producer_id));
-    ControlFlow::Continue(open)
+    ControlFlow::Continue(transactions.in_order())
 }
 
 /// The offset after the last one of a segment of batches, unless its headers contradict one another.

@@ -71,12 +71,7 @@ pub fn summarize_partition(
         ControlFlow::Continue(open) => open,
         ControlFlow::Break(error) => return Err(error),
     };
-    let open = open.into_iter().map(|(producer_id, each)| {
-        let OpenTransaction { producer_epoch, first_offset, last_offset, first_timestamp, records } = each;
-        let fields = (producer_id, producer_epoch, first_offset, last_offset, first_timestamp, records);
-        TRANSACTION.make(py, fields).map(Bound::unbind)
-    });
-    Ok((summaries, open.collect::<PyResult<_>>()?))
+    Ok((summaries, open_to_py(py, open)?.into_iter().map(Bound::unbind).collect()))
 }
 
 fn summary_to_py<'py>(
@@ -105,11 +100,20 @@ fn summary_to_py<'py>(
     fields.set_item("more_missing", summary.missing.more())?;
     fields.set_item("is_compacted", summary.is_compacted)?;
     fields.set_item("repeated_batches", summary.repeated_batches)?;
-    fields.set_item("corrupt_ranges", summary.corrupt_ranges)?;
     fields.set_item("corrupt_bytes", summary.corrupt_bytes)?;
     fields.set_item("is_truncated", summary.is_truncated)?;
     fields.set_item("zero_tail_bytes", summary.zero_tail_bytes)?;
     SUMMARY.make_with(&fields)
+}
+
+/// `OpenTransaction` objects of Python, of transactions with their producer ids.
+pub fn open_to_py(py: Python<'_>, open: Vec<(i64, OpenTransaction)>) -> PyResult<Vec<Bound<'_, PyAny>>> {
+    let made = open.into_iter().map(|(producer_id, each)| {
+        let OpenTransaction { producer_epoch, first_offset, last_offset, first_timestamp, records } = each;
+        let fields = (producer_id, producer_epoch, first_offset, last_offset, first_timestamp, records);
+        TRANSACTION.make(py, fields)
+    });
+    made.collect()
 }
 
 /// `BatchCounts` objects of Python.

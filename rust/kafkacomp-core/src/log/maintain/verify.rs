@@ -29,6 +29,7 @@ use crate::log::index::MAX_RELATIVE_OFFSET;
 use crate::log::index::checkpoint::LeaderEpochEntry;
 use crate::log::index::offset::{OffsetIndex, OffsetPosition};
 use crate::log::index::time::{TimeIndex, TimestampOffset};
+use crate::log::read::batch_headers::BatchHeader;
 use crate::log::read::placement::Span;
 use crate::log::read::segment_files::OtherSegments;
 use crate::log::read::source::ReadAt;
@@ -222,6 +223,7 @@ impl<B> Visitor for Check<'_, '_, B> {
     fn corrupt(&mut self, _: &dyn ReadAt, range: &CorruptRange, missing: Option<(i64, i64)>) -> Result<(), Error> {
         let CorruptRange { position, length, error, .. } = range;
         let (end, tolerated) = (position + length, self.options.may_be_truncated && range.is_truncated);
+        self.report.is_truncated = range.is_truncated;
         self.report.corrupt_batches += u64::from(!tolerated);
         self.report.unreadable_bytes += length;
         let message = format!("{error}; no intact batch in the {length} bytes up to byte {end}");
@@ -270,6 +272,9 @@ impl<B> Visitor for Check<'_, '_, B> {
 
 impl<B> Check<'_, '_, B> {
     fn count(&mut self, batch: &RecordBatch<'_>, found: &Records) {
+        if found.counted.is_some() {
+            self.report.open_transactions.add(&BatchHeader::of(batch), found.count);
+        }
         let format = BatchFormat { magic: Some(batch.magic()), compression_id: batch.attributes().compression_id() };
         let stored = batch.size_in_bytes();
         let plain = if found.decompressed == 0 { stored } else { found.decompressed };

@@ -11,6 +11,7 @@ pub mod follow;
 pub mod implied_offsets;
 pub mod large_corrupt;
 pub mod log_format;
+pub mod open_transactions;
 pub mod placement;
 pub mod resume;
 pub mod resync;

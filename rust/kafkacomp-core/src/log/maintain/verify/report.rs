@@ -7,6 +7,7 @@ use crate::CompressionType;
 use crate::log::continuity::compaction::Compaction;
 use crate::log::continuity::missing::{MissingRange, MissingReason};
 use crate::log::continuity::sequence::SequenceReport;
+use crate::log::read::open_transactions::OpenTransactions;
 use crate::log::read::summary::{BatchCounts, BatchFormat};
 use crate::log::read::time_range::TimeRange;
 
@@ -117,6 +118,12 @@ pub struct SegmentReport {
     pub sequence: SequenceReport,
     /// The timestamps of the records that were counted.
     pub times: TimeRange,
+    /// The transactions that the segment leaves open.
+    pub open_transactions: OpenTransactions,
+    /// Whether the last batch is truncated.
+    pub is_truncated: bool,
+    /// The offset of the last message in a log of Kafka 0.7.
+    pub last_message: Option<i64>,
     /// What the check of the partition needs to know of its transactions.
     pub transactions: SegmentTransactions,
     /// The findings in the order in which they were found.
