@@ -15,6 +15,7 @@ from kafkacomp._storage.discovery import check as check_names
 from kafkacomp._storage.discovery import well_named
 from kafkacomp._storage.files import BATCHES
 from kafkacomp._storage.filesystem import open_filesystem
+from kafkacomp._storage.listing import without_segment
 from kafkacomp._storage.loss_file import known_loss_fields
 from kafkacomp._storage.names import SWAP, basename, parent_of, segment_offset
 from kafkacomp._storage.partition import Partition, Segment
@@ -333,7 +334,7 @@ def _side_file(file: SourceFile, *, is_other: bool) -> Iterator[tuple[int, str]]
         return
     segment = file.path.with_suffix(".log")
     if file.kind in _WITH_SEGMENT and not is_other and file.is_local and not Path(segment).exists():
-        yield 0, f"index without a segment: {segment.name} does not exist"
+        yield 0, without_segment(file.path.name)
     if file.kind == "leader-epoch-checkpoint":
         for before, after in pairwise(rows):
             if after["epoch"] <= before["epoch"] or after["startOffset"] < before["startOffset"]:

@@ -333,6 +333,7 @@ def verified_partition(
             findings.append(each._replace(file=file))
     logs = {each.name for each in segments}
     ordered = [each for each in segments if each.base_offset is not None]
+    apart = [each.offsets() for each in segments if each.base_offset is None]
     together = _kafkacomp.partition_offsets([each.offsets() for each in ordered], partition.topic, cleaned_to)
     lacking = [
         MissingRange(*owner, each.first_offset, each.last_offset, ordered[each.file].name, each.reason)
@@ -373,14 +374,8 @@ def verified_partition(
         tuple(missing),
         more_missing,
         known,
-        _covered(together.covered, segments),
+        together.covered + sum(_kafkacomp.partition_offsets([each], None, None).covered for each in apart),
     )
-
-
-def _covered(together: int, segments: Sequence[CheckedSegment]) -> int:
-    """The number of offsets that the segments have; record sets without a base offset are not compared with others."""
-    apart = [each.offsets() for each in segments if each.base_offset is None]
-    return together + sum(_kafkacomp.partition_offsets([each], None, None).covered for each in apart)
 
 
 def _gap(first: int, last: int, position: int) -> str:

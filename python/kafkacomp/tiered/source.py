@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kafkacomp._storage.discovery import check, list_sources, named, warn_of_copies
+from kafkacomp._storage.discovery import find_partitions, list_sources, named
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._storage.partition import SegmentSource
 
@@ -133,13 +133,15 @@ def resolve(
             encryption key is missing.
         TypeError: ``source`` is not bytes, a path, or a collection of these.
     """
-    listing = list_sources(source, allowed=None if choice is None else choice.allows, failed=failed, opened=opened)
-    listing.warn()
-    found = _readable(named(listing.partitions, topic, partition), choice, tiered, failed)
-    for each in found:
-        check(each)
-    warn_of_copies(found)
-    return found
+    return find_partitions(
+        source,
+        topic,
+        partition,
+        choose=lambda found: _readable(found, choice, tiered, failed),
+        allowed=None if choice is None else choice.allows,
+        failed=failed,
+        opened=opened,
+    )
 
 
 def _readable(
