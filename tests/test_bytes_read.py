@@ -87,6 +87,7 @@ USES: dict[str, Callable[[Path, Path], object]] = {
     "scan on threads": lambda folder, _: _scan(folder, threads=3),
     "committed": lambda folder, _: _scan(folder, isolation_level="read_committed"),
     "verify": lambda folder, _: log.verify_segment(next(folder.glob("*.log"))),
+    "info": lambda folder, _: kc.LogDir(folder).info(deep=True),
     "repair": log.repair,
     "recompress": lambda folder, target: log.recompress(folder, target, compression_type="zstd"),
     "offset for time": lambda folder, _: _offset_for_time(folder),
@@ -121,6 +122,15 @@ def test_bytes_read(logs: Path, tmp_path: Path, name: str, use: str, caplog: pyt
     # After a repair, the batches next to what is missing are looked for, for the loss file.
     times = 4 if use == "repair" else 3
     assert read <= times * path.stat().st_size + EXTRA, f"{read / path.stat().st_size:.2f} bytes for each"
+
+
+def test_info_reads_an_intact_log_once(tmp_path: Path) -> None:
+    (folder := tmp_path / "t-0").mkdir()
+    path = folder / f"{0:020}.log"
+    path.write_bytes(b"".join(offset.to_bytes(8, "big") + batch(2000, is_bad=False)[8:] for offset in range(5000)))
+    before = read_so_far()
+    assert kc.LogDir(folder).info(deep=True).records == 5000
+    assert read_so_far() - before <= 1.1 * path.stat().st_size
 
 
 @pytest.mark.parametrize("count", [2, 8, 30])

@@ -173,6 +173,27 @@ def test_verify_counts_all_that_is_missing(tmp_path: Path, capsys: pytest.Captur
     assert report["offsetsCovered"] == 50 - len(lost)
 
 
+def test_offsets_of_two_segments_are_counted_once(
+    tmp_path: Path, log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = Path(shutil.copytree(log, tmp_path / "t-0"))
+    (segment,) = folder.glob("*.log")
+    batches = [each for each in kc.record.read_batches(segment.read_bytes()) if each.base_offset >= 20]
+    (folder / f"{20:020}.log").write_bytes(segment.read_bytes()[batches[0].position :])
+    assert kc.LogDir(tmp_path).verify().covered_offsets_count == len(OFFSETS)
+    main(["verify", str(tmp_path)])
+    assert f"offsets: {len(OFFSETS)} covered, 10 missing\n" in capsys.readouterr().out
+
+
+def test_commands_print_a_loss_once(corrupt: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = Path(shutil.copytree(corrupt, tmp_path / "other" / "t-0"))
+    main(["export", str(corrupt), "-o", str(tmp_path / "out.csv"), "--on-error", "skip"])
+    err = capsys.readouterr().err
+    assert (err.count("30 to 39"), err.count("bytes at byte")) == (1, 1), err
+    main(["diff", str(corrupt), str(other)])
+    assert capsys.readouterr().err.count("30 to 39") == 2  # each log lacks them
+
+
 def test_what_compaction_removed_is_counted_separately(capsys: pytest.CaptureFixture[str]) -> None:
     source = SMALL / "modern" / "compact" / "compact-0"
     assert main(["verify", str(source), "--json"]) == 0

@@ -36,6 +36,11 @@ def batch(first: int, magic: int = 2, codec: str = "none", size: int = 10) -> by
     return builder.build()
 
 
+def rows_of(reader: kc.arrow.ScanReader) -> tuple[list[int], kc.ScanReport]:
+    """The offsets of a scan, and its report."""
+    return reader.read_all()["offset"].to_pylist(), reader.report
+
+
 def flipped(piece: bytes) -> bytes:
     return piece[:-1] + bytes([piece[-1] ^ 1])
 
@@ -167,6 +172,8 @@ def test_a_file_from_elsewhere(tmp_path: Path, run: Run) -> None:
     assert run("repair", target, tmp_path / "a", "--known-losses", file)[0] == 0
     assert run("convert", "--to-magic", "1", target, tmp_path / "b", "--known-losses", file)[0] == 0
     assert run("verify", tmp_path / "a", tmp_path / "b")[0] == 0
+    assert known(rows_of(kc.scan(target, known_losses=file))[1]) == LOST
+    assert known(rows_of(kc.scan(target))[1]) == []
     # A segment alone is judged by its folder.
     segment = target / f"{0:020}.log"
     assert run("verify", segment, "--known-losses", file)[0] == 0
@@ -192,6 +199,8 @@ def test_an_argument_that_is_no_path_is_named(tmp_path: Path, given: Any) -> Non
         log.verify_partition(source, known_losses=given)
     with pytest.raises(TypeError, match="known_losses"):
         log.recompress(source, tmp_path / "new", known_losses=given)
+    with pytest.raises(TypeError, match="known_losses"):
+        kc.scan(source, known_losses=given)
 
 
 def test_wrong_values_in_a_file(tmp_path: Path) -> None:
@@ -291,6 +300,16 @@ def test_segments_that_were_deleted_since(tmp_path: Path) -> None:
             path.unlink()
         report = log.verify_partition(target)
         assert (report.is_intact, [each[:2] for each in known(report)]) == (True, [(base, 19)])
+
+
+def test_a_segment_that_is_deleted_while_the_log_is_read(tmp_path: Path) -> None:
+    target = tmp_path / "new" / "t-0"
+    log.repair(damaged(tmp_path / "old" / "t-0"), target)
+    reader = kc.scan(target)
+    rows = reader.read_all().num_rows
+    assert known(reader.report) == LOST
+    (target / f"{60:020}.log").unlink()
+    assert (reader.report.records, known(reader.report)) == (rows, [])
 
 
 def test_a_loss_at_the_start_of_the_log(tmp_path: Path) -> None:

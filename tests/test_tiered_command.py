@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 
+import kafkacomp as kc
 from golden.expect import read_json_lines
 from golden.reading import SCAN_COLUMNS, assert_same, table_rows
 from golden.tiered import TieredCase, cases
@@ -101,6 +102,7 @@ def test_verify_what_is_read(case: TieredCase, capsys: pytest.CaptureFixture[str
     read = {line["id"] for line in read_json_lines(case.expect / "read-plan.jsonl") if line.get("id")}
     local = [path for path in (case.leader / case.name).glob("*.log") if path.stat().st_size]
     assert len(read) <= report["segments"] <= len(read) + len(local) + 1
+    assert kc.LogDir(case.folder, **case.known).verify().to_dict() == report
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -108,6 +110,7 @@ def test_verify_the_storage_alone(case: TieredCase, capsys: pytest.CaptureFixtur
     """All segments are intact; lineages that conflict are an error."""
     status = run(["verify", "--json", str(case.folder), *keys(case)])
     report = json.loads(capsys.readouterr().out)
+    assert kc.LogDir(case.folder, encryption_keys=case.keys).verify().to_dict() == report
     if "unclean" in case.name:
         assert status == 1
         assert all("has different records at offset" in each["message"] for each in report["errors"])

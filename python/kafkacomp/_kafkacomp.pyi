@@ -172,9 +172,10 @@ class Overlap:
 
 @final
 class PartitionOffsets:
-    __match_args__: Final = ("missing", "more_missing", "overlaps")
+    __match_args__: Final = ("missing", "more_missing", "covered", "overlaps")
     missing: Final[list[MissingOffsets]]
     more_missing: Final[int]
+    covered: Final[int]
     overlaps: Final[list[Overlap]]
 
 def partition_offsets(files: Sequence[FileOffsets], topic: str | None, cleaned_to: int | None) -> PartitionOffsets: ...

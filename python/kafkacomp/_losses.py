@@ -82,10 +82,17 @@ def unacknowledged(*reports: _Report) -> Losses:
     return Losses(
         tuple(each for report in reports for each in getattr(report, "skipped", ())),
         tuple(missing),
-        # A report lists what compaction does not explain first, so that with a compacted range it lists all others.
-        sum(each.more_missing for each in reports if all(found.reason != "compacted" for found in each.missing)),
+        sum(unlisted(each.missing, each.more_missing) for each in reports),
         sum(getattr(each, "corrupt_ranges", 0) for each in reports),
     )
+
+
+def unlisted(missing: Iterable[MissingRange], more_missing: int) -> int:
+    """The number of further ranges of a report, unless compaction explains them.
+
+    A report lists what compaction does not explain first, so that with a compacted range it lists all others.
+    """
+    return 0 if any(each.reason == "compacted" for each in missing) else more_missing
 
 
 def unknown(missing: Iterable[MissingRange], known: Iterable[KnownLoss]) -> list[MissingRange]:

@@ -169,6 +169,11 @@ def test_corrupt_logs(spark: SparkSession, tmp_path: Path) -> None:
     assert done.rows == len(offsets) + 1
     (row,) = spark.read.parquet(str(target)).where("_corrupt_record is not null").collect()
     assert json.loads(row._corrupt_record)["position"] == skipped.position
+    # The loss file of a repaired log makes the same offsets known.
+    kc.log.repair(log, tmp_path / "repaired" / "t-0")
+    done = export(spark, tmp_path / "repaired", target, save_mode="overwrite")
+    assert done.rows == len(offsets)
+    assert {n for each in done.known_losses for n in range(each.first_offset, each.last_offset + 1)} == gone
 
 
 def test_a_segment_that_vanishes_after_planning(

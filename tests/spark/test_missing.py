@@ -77,6 +77,28 @@ def test_compaction_is_no_loss(tmp_path: Path) -> None:
     assert offsets(folder, splitSize="1000") == wanted
 
 
+@pytest.mark.parametrize("split_size", ["128m", "1000"])
+def test_a_known_loss_is_no_data_loss(tmp_path: Path, split_size: str) -> None:
+    """Offsets that were corrupt, and a segment; the batches next to these are in the segments of other tasks."""
+    (tmp_path / "old").mkdir()
+    damaged, (first, last) = without(LOG, tmp_path / "old", 1)
+    data = bytearray((path := min(damaged.glob("*.log"))).read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    folder = tmp_path / "new" / damaged.name
+    kc.log.repair(damaged, folder)
+    assert len(kc.log.verify_partition(folder).known_losses) == 2
+    left = offsets(damaged, mode="DROPMALFORMED", failOnDataLoss="false")
+    assert set(left).isdisjoint(range(first, last + 1))
+    assert offsets(folder, splitSize=split_size) == left
+    stream = Stream(folder, {"splitSize": split_size})
+    stream.run()
+    assert stream.offsets() == left
+    (folder / "kafkacomp-repair.json").rename(tmp_path / "losses.json")
+    with pytest.raises(kc.KafkaCompError, match="are missing"):
+        offsets(folder, splitSize=split_size)
+
+
 def test_the_row_of_a_corrupt_range_has_its_offsets(tmp_path: Path) -> None:
     injected = inject(LOG, "flipped bit: payload", random.Random(3))
     (broken,) = [

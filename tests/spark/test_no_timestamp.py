@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from checksums import crc32c
-
 from kafkacomp import record
 from kafkacomp.record import NO_TIMESTAMP, RecordBatchBuilder
 from kafkacomp.spark._options import parse

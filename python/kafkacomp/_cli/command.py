@@ -25,6 +25,7 @@ from kafkacomp._cli.common import (
     beside,
     complain,
     names_of,
+    own_losses,
     progress_bar,
     quiet_option,
     say,
@@ -59,6 +60,7 @@ from kafkacomp.arrow._scan import LOCATION, find
 from kafkacomp.log._directory import LogDirReport, verify_files
 from kafkacomp.log._directory import verify as verify_partitions
 from kafkacomp.log._verify import error_at
+from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
     from kafkacomp._log_format import LogFormat
@@ -238,7 +240,7 @@ def verify(
         "max_output_size": max_output_size, "threads": checked_threads(threads), "log_format": log_format,
         "known_losses": loss_files_of(known_losses),
     }  # fmt: skip
-    if opening["remote_log_metadata"] is None and opening["local_log_dir"] is None:
+    if not SourceOptions(**opening).shows_valid_segments:
         found = files_of(paths, opening["encryption_keys"], opening["storage_options"])
         with progress_bar("verify", sum(file.size for file in found.files if file.kind in BATCHES)) as advance:
             report = verify_files(found, progress=advance, **options)
@@ -257,7 +259,7 @@ def verify(
 
 def _offsets_line(report: LogDirReport) -> str:
     """The sums of offsets."""
-    covered, compacted = sum(each.offsets for each in report.files), report.compacted_offsets_count
+    covered, compacted = report.covered_offsets_count, report.compacted_offsets_count
     at_least = "at least " if report.more_missing else ""
     removed = f", {at_least}{compacted:,} removed by compaction" if compacted else ""
     return f"offsets: {covered:,} covered, {at_least}{report.missing_offsets_count:,} missing{removed}"
@@ -364,7 +366,6 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     sources: tuple[str, ...], target: Path, form: str | None, force: bool, compression: str, encoding: str,
     columns: list[str] | None, allow_missing: bool, as_json: bool, key: str | None, key_regex: str | None,
     value_contains: str | None, header: tuple[str, ...], limit: int | None, partition_by: list[str] | None,
-    known_losses: tuple[str, ...],
     **options: Any,  # noqa: ANN401 - handed on to scan
 ) -> int:  # fmt: skip
     """Write records to a Parquet, Arrow, CSV or JSON lines file.
@@ -385,7 +386,6 @@ def export(  # noqa: PLR0917 - click hands everything over by name
         raise click.UsageError("--json and -o - would both write to standard output: choose one")
     if form == "arrow" and compression not in {"none", "lz4", "zstd"}:
         raise click.UsageError("--parquet-compression: Arrow files support none, lz4 and zstd")
-    loss_files = loss_files_of(known_losses)
     columns = columns or list(arrow.DEFAULT_COLUMNS)
     bounds = [options[f"{end}_offset"] for end in ("start", "end")]
     if None not in bounds and bounds[0] > bounds[1]:
@@ -396,10 +396,9 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     if not to_standard_output:
         exporting.check_target(target, found, force=force)
     conditions = conditions_of(key, key_regex, value_contains, header)
-    with progress_bar("export", None) as advance:
+    with progress_bar("export", None) as advance, own_losses():
         needed = exporting.columns_to_read(columns, form, encoding, conditions, partition_by)
         scanned = kafkacomp.scan(found, columns=needed, progress=advance.at, **options)
-        scanned.loss_files = loss_files
         reader = arrow.FilteredReader(scanned, conditions or Conditions(), limit)
         rows = exporting.export(
             scanned if conditions is None and limit is None else reader,

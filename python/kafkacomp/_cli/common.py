@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import logging
 import os
 import sys
 import threading
@@ -152,6 +153,17 @@ def progress_bar(what: str, total: int | None) -> Iterator[Bar]:
         yield bar
     finally:
         bar.clear()
+
+
+@contextmanager
+def own_losses() -> Iterator[None]:
+    """Do not log the gaps and skipped ranges of scans: the command prints them itself."""
+    logger = logging.getLogger("kafkacomp.losses")
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(logging.NOTSET)
 
 
 @contextmanager

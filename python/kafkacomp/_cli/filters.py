@@ -12,7 +12,7 @@ from kafkacomp._cli.common import bound, names_of, numbers_of, together
 from kafkacomp._click import parsed
 from kafkacomp._extras import pa
 from kafkacomp._storage.partition import Partition
-from kafkacomp._storage.selection import ByName, select
+from kafkacomp._storage.selection import ByName
 from kafkacomp.arrow._filter import Conditions
 from kafkacomp.arrow._scan import milliseconds
 from kafkacomp.exceptions import KafkaCompError
@@ -121,7 +121,8 @@ class Bounds:
         owners = {file.name: file.owner for file in found.files}
         others = [Partition(each.topic, each.partition) for each in found.partitions]
         listed = [Partition(*owner) for owner in dict.fromkeys(owners.values())] + others
-        chosen = {(each.topic, each.partition) for each in select(listed, self.topics, self.partitions)}
+        choice = self.choice
+        chosen = {(each.topic, each.partition) for each in (listed if choice is None else choice.select(listed))}
         return [file for file in found.files if owners[file.name] in chosen]
 
     def has_batch(self, batch: RecordBatch) -> bool:

@@ -16,9 +16,7 @@ from kafkacomp._storage.files import list_files
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._text import printable
 from kafkacomp.log._rows import NOT_FILES
-from kafkacomp.tiered.files import chunked_files
 from kafkacomp.tiered.inspect import SegmentInfo, inspect
-from kafkacomp.tiered.keys import EncryptionKeys
 from kafkacomp.tiered.resolve import TieredOptions
 from kafkacomp.tiered.source import SourceOptions
 
@@ -102,10 +100,9 @@ def files_of(
     choice: Choice | None = None,
 ) -> Files:
     """List the files at paths and URLs; segments that Aiven's plugin has stored are decoded."""
-    keys = EncryptionKeys(encryption_keys)
-    opened = partial(open_filesystem, storage_options=storage_options)
+    opening = SourceOptions(encryption_keys=encryption_keys, storage_options=storage_options)
     with waiting("listing files"):
-        return list_files(sources, opened, partial(chunked_files, keys=keys), choice)
+        return list_files(sources, opening.opened, opening.chunked, choice)
 
 
 def partitions_of(

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
     from kafkacomp._storage.filesystem import FileSystem
     from kafkacomp._storage.listing import Allowed
-    from kafkacomp._storage.selection import Choice
     from kafkacomp._storage.stores import Entry
     from kafkacomp.exceptions import CorruptRecordError
 
@@ -65,27 +64,30 @@ def find_partitions(
     topic: str | None = None,
     partition: int | None = None,
     *,
+    choose: Callable[[list[Partition]], list[Partition]],
+    allowed: Allowed | None = None,
     failed: Failed = None,
     opened: Opener = open_filesystem,
-    choice: Choice | None = None,
 ) -> list[Partition]:
-    """Find the partitions of ``source``, which is as in :func:`kafkacomp.scan`.
+    """Find the partitions of a source, and open the segments of those that are chosen.
 
-    Segments in tiered storage are found, but not chosen from: :func:`kafkacomp.tiered.source.resolve` does that.
-
-    ``topic`` and ``partition`` are for segments whose folder is not named by them. ``choice`` selects partitions before
-    any segment is opened.
+    Args:
+        source: The source, as in :func:`kafkacomp.scan`.
+        topic: The topic of segments whose folder does not name one.
+        partition: The partition of such segments.
+        choose: Chooses from the partitions that were listed.
+        allowed: As for :func:`list_sources`.
+        failed: As for :func:`list_sources`.
+        opened: Finds the file system of a path or URL.
 
     Raises:
         FileNotFoundError: a path does not exist, or a folder has no segments.
-        ValueError: a file is not a segment, by its name or content; or ``choice`` names what does not exist.
+        ValueError: a file is not a segment, by its name or content; or from ``choose``.
         TypeError: ``source`` is not bytes, a path, or a collection of these.
     """
-    allowed = None if choice is None else choice.allows
     listing = list_sources(source, allowed=allowed, failed=failed, opened=opened)
     listing.warn()
-    found = named(listing.partitions, topic, partition)
-    chosen = found if choice is None else choice.select(found)
+    chosen = choose(named(listing.partitions, topic, partition))
     for each in chosen:
         check(each)
     warn_of_copies(chosen)
@@ -184,8 +186,7 @@ def _merge(found: list[Partition]) -> list[Partition]:
             result.append(each)
             continue
         names = {segment.name for segment in merged[key].segments}
-        if not merged[key].is_checked or not each.is_checked:
-            merged[key].is_checked = False
+        merged[key].is_checked &= each.is_checked
         merged[key].segments += [segment for segment in each.segments if segment.name not in names]
         merged[key].segments.sort(key=lambda segment: segment.base_offset or 0)
     return result

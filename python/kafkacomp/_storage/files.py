@@ -204,8 +204,8 @@ def _files(place: _Place, chunked: Chunked | None, result: Files, choice: Choice
     yield file
 
 
-def files_in(path: str, listing: Listing, opened: Opener) -> Files:
-    """The files of a path that was listed before; partitions in tiered storage have no files of their own here.
+def files_in(path: str, listing: Listing, opened: Opener, chunked: Chunked) -> Files:
+    """The files of a path that was listed before, as :func:`list_files` finds them.
 
     Raises:
         OSError: a folder could not be listed.
@@ -213,9 +213,9 @@ def files_in(path: str, listing: Listing, opened: Opener) -> Files:
     settle(listing.failures)
     place = _Place.of(path, opened)
     if not place.filesystem.info(place.path).is_dir:
-        return list_files([path], opened)
+        return list_files([path], opened, chunked)
     result = Files()
-    result.files = list(_of_listing(place, listing, None, result))
+    result.files = list(_of_listing(place, listing, chunked, result))
     return result
 
 

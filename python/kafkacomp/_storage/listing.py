@@ -42,7 +42,7 @@ from kafkacomp._storage.remote import remote_folder
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kafkacomp._storage.filesystem import FileSystem
     from kafkacomp._storage.remote import RemoteFolder
@@ -325,8 +325,9 @@ class _Search:
             if kind is not None:
                 self.listing.files.append(ListedFile(self._filesystem, entry, kind))
                 is_log = True
-            if kind in INDEXES and (segment := _missing_segment(name, files)) is not None:
-                self._other(entry.path, entry.size, f"index without a segment: {segment} does not exist", is_error=True)
+            segment = side_file(name, "log")
+            if kind in INDEXES and not files.keys() & {segment, segment + SWAP}:
+                self._other(entry.path, entry.size, without_segment(name), is_error=True)
             elif kind is None and name not in state.removed:
                 is_log |= self._unknown(name, entry, is_partition=is_partition)
         return is_log
@@ -461,10 +462,9 @@ def topic_id_of(filesystem: FileSystem, folder: str) -> str | None:
         return None
 
 
-def _missing_segment(name: str, files: Collection[str]) -> str | None:
-    """The name of the segment of an index file, if this segment is not among the files."""
-    segment = side_file(name, "log")
-    return None if segment in files or segment + SWAP in files else segment
+def without_segment(name: str) -> str:
+    """The error of an index file whose segment does not exist."""
+    return f"index without a segment: {side_file(name, 'log')} does not exist"
 
 
 def _size(entries: list[Entry]) -> int:

@@ -110,7 +110,11 @@ def _known(partition: Partition, ranges: list[tuple[int, int]], files: list[Loss
     candidates.sort(key=lambda each: each[0][2:4])
     places = _overlapping(ranges, [(each.first_offset, each.last_offset) for each, _ in candidates])
     wanted = sorted({place for place, _ in places})
-    around = _kafkacomp.adjacent_batches(partition, [ranges[place] for place in wanted])
+    try:
+        around = _kafkacomp.adjacent_batches(partition, [ranges[place] for place in wanted])
+    except FileNotFoundError as error:  # deleted since it was listed
+        _LOGGER.warning("%s: deleted, so that known losses next to it are not recognized", error.filename)
+        return
     adjacent = {place: tuple(map(_of_core, pair)) for place, pair in zip(wanted, around, strict=True)}
     done = -1
     for place, index in places:

@@ -157,7 +157,7 @@ class Partition:
     topic: str | None
     partition: int | None
     segments: list[Segment] = field(default_factory=list)
-    #: Segments that are read only for their transactions.
+    #: Segments that are read only for their transactions, and to recognize known losses.
     context: list[Segment] = field(default_factory=list)
     #: The transactions, if they were determined before.
     transactions: Transactions | None = None

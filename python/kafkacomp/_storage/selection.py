@@ -80,12 +80,6 @@ class ByName:
         return self.topics is None or any(fnmatch.fnmatchcase(topic, glob) for glob in self.topics)
 
 
-def select(found: list[Partition], topics: Iterable[str] | None, partitions: Iterable[int] | None) -> list[Partition]:
-    """Choose partitions by topic and number, as :class:`ByName` does; ``None`` chooses all of them."""
-    choice = ByName.of(topics, partitions)
-    return found if choice is None else choice.select(found)
-
-
 def _listed(known: list[Any]) -> str:
     return ", ".join(map(str, known[:_SHOWN])) + (", ..." if len(known) > _SHOWN else "")
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from kafkacomp import _kafkacomp
 from kafkacomp._extras import pa, require
 from kafkacomp._storage.losses import known_losses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     import pandas as pd
     import polars as pl
     from typing_extensions import CapsuleType
 
     from kafkacomp._storage.loss_file import LossFile
-    from kafkacomp._storage.partition import BoundedPartition
+    from kafkacomp._storage.partition import BoundedPartition, Partition
     from kafkacomp.arrow._report import ScanReport
 
 
@@ -90,16 +90,27 @@ class ScanReader(_kafkacomp.ScanReader, Rows):
     consumer of the Arrow PyCapsule interface takes it as a stream.
     """
 
-    __slots__ = ("_partitions", "loss_files")
+    __slots__ = ("_loss_files", "_partitions")
+    _partitions: list[Partition]
+    _loss_files: Sequence[LossFile]
 
-    def __init__(self, sources: list[BoundedPartition], *_: object) -> None:
-        self._partitions = [each.partition for each in sources]
-        #: Loss files besides those in the folders of the partitions.
-        self.loss_files: list[LossFile] = []
+    def __new__(
+        cls,
+        sources: list[BoundedPartition],
+        settings: dict[str, Any],
+        total_bytes: int,
+        progress: Callable[[int, int], object] | None,
+        loss_files: Sequence[LossFile] = (),
+    ) -> Self:
+        """Start a scan; ``loss_files`` are those besides the ones in the folders of the partitions."""
+        reader = super().__new__(cls, sources, settings, total_bytes, progress)
+        reader._partitions = [each.partition for each in sources]
+        reader._loss_files = loss_files
+        return reader
 
     @property
     def report(self) -> ScanReport:
         """The counts and findings of the scan so far."""
         found = super().report
-        known = known_losses(self._partitions, found.missing, self.loss_files)
+        known = known_losses(self._partitions, found.missing, self._loss_files)
         return replace(found, known_losses=known) if known else found

@@ -106,7 +106,7 @@ class ScanReport:
             unknown: with a bound of time, all ranges between segments are listed, and those in the segments that were
             read.
         more_missing: The number of ranges beyond those in ``missing``.
-        known_losses: Those of the missing offsets that a loss file in the partition's folder makes known, as in
+        known_losses: Those of the missing offsets that a loss file makes known, as in
             :func:`kafkacomp.log.verify_partition`.
         records_below_log_start: Records within the bounds of the scan that consumers do not see because they are below
             the log start offset of ``log-start-offset-checkpoint``; ``visible_only`` leaves them out.

@@ -20,6 +20,7 @@ from kafkacomp._arguments import (
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, MAX_BATCH_BYTES
 from kafkacomp._kafkacomp import columns as _all_columns
 from kafkacomp._log_format import LogFormat, check_log_format
+from kafkacomp._storage.losses import loss_files_of
 from kafkacomp._storage.partition import BoundedPartition
 from kafkacomp._storage.selection import ByName
 from kafkacomp.arrow._reader import ScanReader
@@ -27,10 +28,11 @@ from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import TypeAlias
 
     from kafkacomp._storage.partition import Partition, Source
+    from kafkacomp._types import StrPath
 
     Offsets: TypeAlias = int | Mapping[tuple[str, int], int] | None
 
@@ -79,6 +81,7 @@ def scan(
     verify_crc: bool = True,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     log_format: LogFormat = "auto",
+    known_losses: StrPath | Sequence[StrPath] = (),
     remote_log_metadata: object = None,
     local_log_dir: str | os.PathLike[str] | None = None,
     encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
@@ -134,6 +137,8 @@ def scan(
             partition from which to fetch next; messages in a wrapper have the position of the wrapper, except the last
             one. Bounds are positions of top-level entries, of which all messages are returned. Key, headers and
             timestamp are null.
+        known_losses: Local paths of loss files, besides those in the folders of the partitions, as in
+            :func:`kafkacomp.log.verify_partition`; ``report.known_losses`` has what they make known.
         remote_log_metadata: For tiered storage: a folder with the partitions of ``__remote_log_metadata``, such as a
             broker's log directory. Only segments that were completely copied and not deleted are read.
         local_log_dir: For tiered storage: the log directory of the partitions' leader, or the partition's folder in it.
@@ -155,7 +160,8 @@ def scan(
     Raises:
         FileNotFoundError: a path does not exist, or contains no segments.
         ValueError, TypeError: an argument has an unknown value, is out of range or of another type; an encryption key
-            is missing or wrong; or neither the content nor the name of a segment determines its ``log_format``.
+            is missing or wrong; a file in ``known_losses`` is not a loss file; or neither the content nor the name of a
+            segment determines its ``log_format``.
         CorruptRecordError, InvalidRecordError, OutputLimitError, OSError: while reading; the message has the file and
             the byte.
 
@@ -183,6 +189,7 @@ def scan(
     end_ms = milliseconds("end_time", end_time)
     if first_ms is not None and end_ms is not None and first_ms > end_ms:
         raise ValueError(f"start_time {first_ms} is after end_time {end_ms}: swap them")
+    losses = loss_files_of(known_losses)
     found = find(
         source,
         topics=topics,
@@ -214,7 +221,7 @@ def scan(
     }
     total = sum(segment.size for each in found for segment in each.segments)
     sources = _with_bounds(found, start_offset, end_offset)
-    return ScanReader(sources, settings, total, progress)
+    return ScanReader(sources, settings, total, progress, losses)
 
 
 def find(

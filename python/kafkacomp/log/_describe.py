@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kafkacomp._log_format import LogFormat
     from kafkacomp._storage.partition import Partition, Segment
-    from kafkacomp.log._info import BatchCounts
+    from kafkacomp.log._info import BatchCounts, OpenTransaction
     from kafkacomp.log._verify import PartitionReport, SegmentReport
 
 #: The name of the message format of Kafka 0.7; others are the magic.
@@ -40,9 +40,26 @@ def describe_partition(
     progress: Callable[[int], object] | None = None,
 ) -> PartitionInfo:
     """Summarize one partition; ``progress`` is called with the bytes since its last call, from any thread."""
-    advance = progress or (lambda _: None)
     partition = _served(partition)
-    found, transactions = _kafkacomp.summarize_partition(partition, log_format, None if deep else advance)
+    failure: OSError | ValueError | None = None
+    if deep:
+        try:
+            report = check_partition(
+                partition, log_format=log_format, max_output_size=max_output_size, progress=progress
+            )
+        except (OSError, ValueError) as error:
+            failure, progress = error, None
+        else:
+            return _by_report(partition, report)
+    described = _by_headers(partition, log_format, progress)
+    if failure is not None and not described.errors:
+        raise failure
+    return described
+
+
+def _by_headers(partition: Partition, log_format: LogFormat, progress: Callable[[int], object] | None) -> PartitionInfo:
+    """Summarize the headers, and name the segments that cannot be read."""
+    found, transactions = _kafkacomp.summarize_partition(partition, log_format, progress)
     segments = tuple(
         SegmentInfo(each.name, each.base_offset, each.size, summary)
         if isinstance(summary, SegmentSummary)
@@ -53,7 +70,7 @@ def describe_partition(
     described = _described(partition, segments, are_apart=are_apart)
     # A batch after a gap may have a wrong offset, for which a reader leaves it out.
     has_gaps = any(each.reason == "gap" for each in missing)
-    described = replace(
+    return replace(
         described,
         is_exact=described.is_exact and not has_gaps,
         is_minimum=described.is_minimum and not has_gaps,
@@ -61,10 +78,6 @@ def describe_partition(
         more_missing=more,
         open_transactions=tuple(transactions),
     )
-    if not deep or described.errors:
-        return described
-    report = check_partition(partition, log_format=log_format, max_output_size=max_output_size, progress=progress)
-    return _verified(described, partition, report)
 
 
 def _described(partition: Partition, segments: tuple[SegmentInfo, ...], *, are_apart: bool) -> PartitionInfo:
@@ -105,44 +118,65 @@ def _served(partition: Partition) -> Partition:
     return replace(partition, segments=segments)
 
 
-def _verified(described: PartitionInfo, partition: Partition, report: PartitionReport) -> PartitionInfo:
-    """Replace what the headers declare by what was found in the intact batches."""
+def _by_report(partition: Partition, report: PartitionReport) -> PartitionInfo:
+    """Summarize what a verification found in the intact batches."""
     segments = tuple(
-        replace(segment, summary=_verified_summary(segment.summary, report.segments[found.name], found))
-        for found, segment in zip(partition.segments, described.segments, strict=True)
-        if segment.summary is not None
+        SegmentInfo(each.name, each.base_offset, each.size, _summary(report.segments[each.name], each))
+        for each in partition.segments
     )
-    found = _described(partition, segments, are_apart=_are_counted_once(partition, report))
     return replace(
-        found,
+        _described(partition, segments, are_apart=_are_counted_once(partition, report)),
         missing=report.missing,
         more_missing=report.more_missing,
-        open_transactions=described.open_transactions,
+        open_transactions=tuple(_open_transactions(report.segments[each.name] for each in partition.segments)),
         report=report,
     )
 
 
-def _verified_summary(headers: SegmentSummary, report: SegmentReport, segment: Segment) -> SegmentSummary:
-    first, last = report.first_offset, report.last_offset
-    if segment.offsets is not None and first is not None and last is not None:
-        first, last = max(first, segment.offsets[0]), min(last, segment.offsets[1] - 1)
-    if _is_message_set(headers.counts):
-        # The report has the positions of the first and last byte.
-        first, last = headers.first_offset, headers.last_offset
-    return replace(
-        headers,
+def _summary(report: SegmentReport, segment: Segment) -> SegmentSummary:
+    first, last = _valid_offsets(report, segment)
+    return SegmentSummary(
+        length=report.length,
+        bytes_read=report.length,
         counts=report.counts,
         control_records=report.control_records,
         is_exact=report.is_exact,
         is_minimum=report.is_exact,
         first_offset=first,
-        last_offset=last,
+        # In a log of Kafka 0.7, offsets are positions: the report has that of the last byte.
+        last_offset=last if report._last_message is None else report._last_message,  # noqa: SLF001 - ours
         first_timestamp=report.first_timestamp,
         last_timestamp=report.last_timestamp,
+        missing=list(report.missing),
+        more_missing=report.more_missing,
+        is_compacted=report.is_compacted,
         repeated_batches=report.repeated_batches,
         corrupt_bytes=report.unreadable_bytes,
+        is_truncated=report.is_truncated,
         zero_tail_bytes=report.zero_tail_bytes,
     )
+
+
+def _valid_offsets(report: SegmentReport, segment: Segment) -> tuple[int | None, int | None]:
+    """The first and last offset of the intact batches that belong to the log."""
+    first, last = report.first_offset, report.last_offset
+    if segment.offsets is not None and first is not None and last is not None:
+        return max(first, segment.offsets[0]), min(last, segment.offsets[1] - 1)
+    return first, last
+
+
+def _open_transactions(reports: Iterable[SegmentReport]) -> list[OpenTransaction]:
+    """The transactions that are open after segments, by their first offsets."""
+    found: dict[int, OpenTransaction] = {}
+    for report in reports:
+        for producer_id in report._ended_transactions:  # noqa: SLF001 - ours
+            found.pop(producer_id, None)
+        for each in report._open_transactions:  # noqa: SLF001 - ours
+            begun = found.get(each.producer_id)
+            if begun is not None:
+                each = begun._replace(last_offset=each.last_offset, records=begun.records + each.records)  # noqa: PLW2901
+            found[each.producer_id] = each
+    return sorted(found.values(), key=lambda each: (each.first_offset, each.producer_id))
 
 
 def _are_counted_once(partition: Partition, report: PartitionReport) -> bool:
@@ -152,14 +186,11 @@ def _are_counted_once(partition: Partition, report: PartitionReport) -> bool:
     """
     end, overlap = None, False
     for each in partition.segments:
-        found = report.segments[each.name]
-        first, last = found.first_offset, found.last_offset
+        first, last = _valid_offsets(report.segments[each.name], each)
         if each.named_offset is not None:
             return False
         if each.base_offset is None or first is None or last is None:
             continue
-        if each.offsets is not None:
-            first, last = max(first, each.offsets[0]), min(last, each.offsets[1] - 1)
         overlap |= end is not None and min(first, each.base_offset) <= end
         end = last if end is None else max(end, last)
     return not overlap or (report.is_intact and not any(each.missing for each in report.segments.values()))

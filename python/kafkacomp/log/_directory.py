@@ -15,6 +15,7 @@ from kafkacomp._storage.discovery import check as check_names
 from kafkacomp._storage.discovery import well_named
 from kafkacomp._storage.files import BATCHES
 from kafkacomp._storage.filesystem import open_filesystem
+from kafkacomp._storage.listing import without_segment
 from kafkacomp._storage.loss_file import known_loss_fields
 from kafkacomp._storage.names import SWAP, basename, parent_of, segment_offset
 from kafkacomp._storage.partition import Partition, Segment
@@ -58,7 +59,7 @@ class FileCoverage(NamedTuple):
     Example:
         >>> import kafkacomp as kc
         >>> (file,) = kc.LogDir(example).verify().files
-        >>> file.owner, file.first_offset, file.last_offset, file.offsets
+        >>> file.owner, file.first_offset, file.last_offset, file.records
         ('orders', 0, 4, 5)
     """
 
@@ -71,13 +72,6 @@ class FileCoverage(NamedTuple):
     bytes: int
     first_timestamp: int | None
     last_timestamp: int | None
-
-    @property
-    def offsets(self) -> int:
-        """The number of offsets of its batches."""
-        if self.first_offset is None or self.last_offset is None:
-            return 0
-        return self.last_offset - self.first_offset + 1 - self.missing
 
     @classmethod
     def of(cls, file: str, owner: str, found: SegmentReport) -> FileCoverage:
@@ -156,6 +150,11 @@ class LogDirReport:
         return any(not each.is_gap for each in self.errors)
 
     @property
+    def covered_offsets_count(self) -> int:
+        """The number of offsets that at least one segment of their partition has."""
+        return sum(each.covered_offsets_count for each in self.partitions)
+
+    @property
     def missing_offsets_count(self) -> int:
         """The number of offsets in ``missing`` that compaction does not explain."""
         return sum(each.missing_offsets_count for each in self.partitions)
@@ -185,7 +184,7 @@ class LogDirReport:
             "knownLosses": [known_loss_fields(each) for each in self.known_losses],
             "files": [camel_case(each._asdict()) for each in self.files],
             "otherFiles": [json_fields(each, "path", "size", "reason", "is_error") for each in self.other_files],
-            "offsetsCovered": sum(each.offsets for each in self.files),
+            "offsetsCovered": self.covered_offsets_count,
             "offsetsMissing": self.missing_offsets_count,
             "offsetsCompacted": self.compacted_offsets_count,
         }
@@ -335,7 +334,7 @@ def _side_file(file: SourceFile, *, is_other: bool) -> Iterator[tuple[int, str]]
         return
     segment = file.path.with_suffix(".log")
     if file.kind in _WITH_SEGMENT and not is_other and file.is_local and not Path(segment).exists():
-        yield 0, f"index without a segment: {segment.name} does not exist"
+        yield 0, without_segment(file.path.name)
     if file.kind == "leader-epoch-checkpoint":
         for before, after in pairwise(rows):
             if after["epoch"] <= before["epoch"] or after["startOffset"] < before["startOffset"]:

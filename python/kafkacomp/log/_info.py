@@ -80,12 +80,12 @@ class SegmentSummary:
         last_offset: The last offset of a batch; ``None`` without batches.
         first_timestamp: The first time, as in :attr:`PartitionInfo.first_timestamp`.
         last_timestamp: The last time, as in :attr:`PartitionInfo.last_timestamp`.
-        missing: Offsets that no batch has, before the first batch and between batches; at most 10,000 ranges.
+        missing: Offsets that no batch has, before the first batch and between batches; at most 10,000 ranges of each
+            kind, as in :class:`kafkacomp.log.SegmentReport`.
         more_missing: The number of further ranges.
         is_compacted: Whether compaction has removed records from batches.
         repeated_batches: The number of batches whose offsets are below those of the batch before them.
-        corrupt_ranges: The number of byte ranges without an intact batch.
-        corrupt_bytes: The size of these ranges in bytes.
+        corrupt_bytes: The number of bytes without an intact batch.
         is_truncated: Whether the last batch is truncated.
         zero_tail_bytes: The number of zero bytes after the last batch.
     """
@@ -104,7 +104,6 @@ class SegmentSummary:
     more_missing: int
     is_compacted: bool
     repeated_batches: int
-    corrupt_ranges: int
     corrupt_bytes: int
     is_truncated: bool
     zero_tail_bytes: int
@@ -157,7 +156,7 @@ class _Segments:
 
     @property
     def bytes_read(self) -> int:
-        """The number of bytes of the segments that were read, without those for :attr:`PartitionInfo.report`."""
+        """The number of bytes of the segments that were read."""
         return sum(each.bytes_read for each in self._summaries)
 
     @property

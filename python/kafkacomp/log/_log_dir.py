@@ -16,6 +16,7 @@ from kafkacomp._storage.selection import ByName
 from kafkacomp._text import count_text
 from kafkacomp.arrow import scan
 from kafkacomp.log._describe import describe
+from kafkacomp.log._directory import verify as verify_partitions
 from kafkacomp.log._directory import verify_files
 from kafkacomp.log._model import LogPartition
 from kafkacomp.tiered.source import SourceOptions
@@ -227,7 +228,8 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
     ) -> LogDirReport:
         """Check every batch and record of all partitions, and all other files of the directory.
 
-        This is what ``kafkacomp verify`` prints.
+        This is what ``kafkacomp verify`` prints. With ``remote_log_metadata`` or ``local_log_dir``, only the segments
+        and offsets are checked that belong to the log.
 
         >>> import kafkacomp as kc
         >>> report = kc.LogDir(example).verify()
@@ -252,15 +254,15 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
         """
         checked_max_output_size(max_output_size)
         losses = loss_files_of(known_losses)
-        found = files_in(self._path, self._listing, self._options.opened)
-        step = progress if progress is not None else _ignore
-        return verify_files(
-            found,
-            threads=checked_threads(threads),
-            known_losses=losses,
-            max_output_size=max_output_size,
-            progress=step,
-        )
+        options: dict[str, Any] = {
+            "threads": checked_threads(threads),
+            "known_losses": losses,
+            "max_output_size": max_output_size,
+            "progress": progress if progress is not None else _ignore,
+        }
+        if self._options.shows_valid_segments:
+            return verify_partitions([each._found for each in self.partitions], **options)  # noqa: SLF001 - ours
+        return verify_files(files_in(self._path, self._listing, self._options.opened, self._options.chunked), **options)
 
     def info(
         self,

@@ -41,8 +41,6 @@ class LogPartition:
     >>> partition = kc.LogDir(example)["orders", 3]
     >>> partition.start_offset, partition.end_offset, partition.size
     (0, 5, 181)
-    >>> partition.first_timestamp, partition.last_timestamp
-    (1700000000000, 1700000000004)
     """
 
     def __init__(self, found: Partition) -> None:
@@ -96,20 +94,6 @@ class LogPartition:
     def high_watermark(self) -> int | None:
         """The high watermark in ``replication-offset-checkpoint``; ``None`` if the file has no entry."""
         return self._found.high_watermark
-
-    @cached_property
-    def first_timestamp(self) -> int | None:
-        """The timestamp of the first record that has one, in milliseconds; ``None`` if no record does."""
-        for segment in self.segments:
-            for batch in segment.batches():
-                if batch.max_timestamp > _NO_TIMESTAMP:
-                    return next((each.timestamp for each in batch if each.timestamp > _NO_TIMESTAMP), None)
-        return None
-
-    @cached_property
-    def last_timestamp(self) -> int | None:
-        """The greatest timestamp, in milliseconds; ``None`` if no batch has one."""
-        return max((time for each in self.segments if (time := each.max_timestamp) is not None), default=None)
 
     @property
     def leader_epochs(self) -> list[LeaderEpochEntry]:

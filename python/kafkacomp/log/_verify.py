@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafkacomp import _kafkacomp
-from kafkacomp._losses import LossIndex
+from kafkacomp._losses import LossIndex, unlisted
 from kafkacomp._storage.checkpoints import COPY_CLEANED
 from kafkacomp._storage.losses import compacted_to
 from kafkacomp._storage.losses import known_losses as find_known_losses
 from kafkacomp._storage.names import side_file
+from kafkacomp._text import count_text
 from kafkacomp.arrow._report import MissingRange
 from kafkacomp.log._detect import log_format_of
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from kafkacomp._log_format import LogFormat
     from kafkacomp._storage.loss_file import KnownLoss, LossFile
     from kafkacomp._storage.partition import Partition
-    from kafkacomp.log._info import BatchCounts
+    from kafkacomp.log._info import BatchCounts, OpenTransaction
 
 
 class CodecCounts(NamedTuple):
@@ -133,6 +134,7 @@ class SegmentReport:
         repeated_batches: The number of repeated batches.
         unreadable_bytes: The number of bytes in batches with a wrong checksum, and of those without a recognizable
             batch.
+        is_truncated: Whether the last batch is truncated.
         zero_tail_bytes: The number of zero bytes after the last batch, as in a preallocated file.
         first_offset: The first offset of an intact batch; ``None`` without intact batches.
         last_offset: The last offset of an intact batch; ``None`` without intact batches.
@@ -140,12 +142,12 @@ class SegmentReport:
             records and records without a timestamp (-1) do not count.
         last_timestamp: The greatest of these timestamps.
         missing: Offsets that the segment should have and does not, in order; adjacent ranges are merged. At most
-            10,000 ranges.
+            10,000 ranges that compaction explains, 10,000 gaps and 10,000 others.
         more_missing: The number of further ranges.
         is_compacted: Whether compaction has removed records from batches, which explains gaps.
         first_leader_epoch: The leader epoch of the first batch that has one.
         last_leader_epoch: The leader epoch of the last batch that has one.
-        findings: The findings, ordered by file and position; the first 10,000.
+        findings: The findings, ordered by file and position; the first 10,000, and the first error.
         more_findings: The number of further findings.
         errors: The number of errors among all findings.
         warnings: The number of warnings among all findings.
@@ -165,6 +167,7 @@ class SegmentReport:
     corrupt_batches: int
     repeated_batches: int
     unreadable_bytes: int
+    is_truncated: bool
     zero_tail_bytes: int
     first_offset: int | None
     last_offset: int | None
@@ -180,6 +183,11 @@ class SegmentReport:
     errors: int
     warnings: int
     _transactions: SegmentTransactions = field(repr=False, compare=False)
+    #: The transactions that are open after its batches, and the producers of those that end in it.
+    _open_transactions: list[OpenTransaction] = field(repr=False, compare=False)
+    _ended_transactions: list[int] = field(repr=False, compare=False)
+    #: The offset of the last message in a log of Kafka 0.7.
+    _last_message: int | None = field(repr=False, compare=False)
 
     @property
     def is_intact(self) -> bool:
@@ -200,6 +208,7 @@ class PartitionReport:
             ranges.
         more_missing: The number of further ranges.
         known_losses: Those of the missing offsets that a loss file makes known; they are no error.
+        covered_offsets_count: The number of offsets that at least one segment has.
 
     Example:
         >>> import kafkacomp as kc
@@ -215,6 +224,7 @@ class PartitionReport:
     missing: tuple[MissingRange, ...]
     more_missing: int
     known_losses: tuple[KnownLoss, ...]
+    covered_offsets_count: int
 
     @property
     def is_intact(self) -> bool:
@@ -323,6 +333,7 @@ def verified_partition(
             findings.append(each._replace(file=file))
     logs = {each.name for each in segments}
     ordered = [each for each in segments if each.base_offset is not None]
+    apart = [each.offsets() for each in segments if each.base_offset is None]
     together = _kafkacomp.partition_offsets([each.offsets() for each in ordered], partition.topic, cleaned_to)
     lacking = [
         MissingRange(*owner, each.first_offset, each.last_offset, ordered[each.file].name, each.reason)
@@ -345,7 +356,8 @@ def verified_partition(
                 begin, end = part.first_offset, part.last_offset
                 gap = error_at(path, position, _gap(begin, end, position), begin, end)
                 unexplained.append(gap._replace(is_gap=True))
-    findings += _one_error(unexplained, partition, ordered)
+    more_missing = together.more_missing + sum(each.report.more_missing for each in ordered)
+    findings += _one_error(unexplained, unlisted(missing, more_missing), partition, ordered)
     findings += _unlisted_aborts(ordered)
     findings += _overlaps(ordered, together.overlaps, max_output_size)
     findings += _epochs(ordered)
@@ -355,7 +367,6 @@ def verified_partition(
     for index, (path, *_) in enumerate(segments):
         places |= dict.fromkeys((side_file(path, suffix) for suffix in ("index", "timeindex", "txnindex")), index)
     findings.sort(key=lambda each: (places[each.file], each.file not in logs, len(each.file), each.position))
-    more_missing = together.more_missing + sum(each.report.more_missing for each in ordered)
     return PartitionReport(
         *owner,
         {each.name: each.report for each in segments},
@@ -363,6 +374,7 @@ def verified_partition(
         tuple(missing),
         more_missing,
         known,
+        together.covered + sum(_kafkacomp.partition_offsets([each], None, None).covered for each in apart),
     )
 
 
@@ -371,14 +383,24 @@ def _gap(first: int, last: int, position: int) -> str:
     return f"{what} missing before byte {position}, where nothing is corrupt"
 
 
-def _one_error(gaps: Sequence[Finding], partition: Partition, segments: Sequence[CheckedSegment]) -> list[Finding]:
-    """Combine the errors for the gaps of a partition into one, which says what would show that they are no loss."""
-    if not gaps:
+def _one_error(
+    gaps: Sequence[Finding], further: int, partition: Partition, segments: Sequence[CheckedSegment]
+) -> list[Finding]:
+    """Combine the errors for the gaps of a partition into one, which says what would show that they are no loss.
+
+    ``further`` is the number of ranges that are not among them because the reports do not list them.
+    """
+    if not gaps and not further:
         return []
+    if not gaps:
+        path = next((each.name for each in segments if each.report.more_missing), segments[-1].name)
+        message = f"{count_text(further, 'range')} of offsets are missing that the report does not list"
+        return [error_at(path, 0, message)._replace(is_gap=True)]
     found = gaps[0]
-    if len(gaps) > 1:
+    if len(gaps) > 1 or further:
         offsets = sum((each.last_offset or 0) - (each.first_offset or 0) + 1 for each in gaps)
-        message = f"{found.message}, and {len(gaps) - 1:,} more ranges, {offsets:,} offsets in all"
+        at_least = "at least " if further else ""
+        message = f"{found.message}, and {len(gaps) - 1 + further:,} more ranges, {at_least}{offsets:,} offsets in all"
         found = found._replace(message=message, first_offset=None, last_offset=None)
     is_tiered = partition.topic_id is not None
     source, name = segments[0].source, segments[0].name

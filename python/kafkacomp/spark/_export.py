@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from kafkacomp._storage.loss_file import KnownLoss
     from kafkacomp.arrow import MissingRange, ScanReport, SkippedRange
     from kafkacomp.spark._options import IsolationLevel, ReadOptions
     from kafkacomp.spark._plan import SegmentPartition
@@ -68,6 +69,7 @@ class Exported(NamedTuple):
         skipped: Corrupt ranges of bytes that were left out; empty with the mode ``FAILFAST``, which raises instead.
         missing: Ranges of offsets that the segments should have and that were not exported.
         more_missing: The number of further ranges that the reports of tasks do not list.
+        known_losses: Those of the missing offsets that the loss file in the partition's folder makes known.
     """
 
     files: int
@@ -76,6 +78,7 @@ class Exported(NamedTuple):
     skipped: tuple[SkippedRange, ...]
     missing: tuple[MissingRange, ...]
     more_missing: int
+    known_losses: tuple[KnownLoss, ...]
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,7 @@ def export(
     Example:
         >>> import kafkacomp.spark as ks  # doctest: +SKIP
         >>> ks.export(spark, "/backup/kafka-logs", "/lake/orders", partition_by=["topic"])  # doctest: +SKIP
-        Exported(files=2, bytes=7319, rows=2400, skipped=(), missing=(), more_missing=0)
+        Exported(files=2, bytes=7319, rows=2400, skipped=(), missing=(), more_missing=0, known_losses=())
     """
     one_of("format", format, _FORMATS)
     one_of("save_mode", save_mode, get_args(SaveMode))
@@ -304,4 +307,5 @@ def _summary(attempts: Sequence[Attempt]) -> Exported:
         skipped=tuple(each for report in reports for each in report.skipped),
         missing=tuple(each for report in reports for each in report.missing),
         more_missing=sum(report.more_missing for report in reports),
+        known_losses=tuple(each for report in reports for each in report.known_losses),
     )

@@ -127,6 +127,7 @@ def _tasks(partition: Partition, options: ReadOptions, pruning: Pruning) -> Iter
         return
     known = transactions(partition, options) if options.is_committed else None
     aborted = _Aborted(known.aborted if known else [])
+    parts = PartsOf(partition)
     for run in runs(selected, options.log_format):
         segment, following = run.segments[0][0], run.next_base
         stable = known and known.last_stable_offset
@@ -137,12 +138,36 @@ def _tasks(partition: Partition, options: ReadOptions, pruning: Pruning) -> Iter
         is_one = len(run.segments) == 1
         for segments in [[each] for each in split_segment(segment, options, following)] if is_one else [run.together()]:
             yield SegmentPartition(
-                replace(partition, segments=segments, context=[], transactions=own),
+                parts.part(segments, own),
                 start,
                 before_next(segments[-1], offsets.end),
                 pruning.start_timestamp,
                 pruning.end_timestamp,
             )
+
+
+class PartsOf:
+    """Divides a partition into those of its tasks.
+
+    Where the partition has a loss file, the context of a task is the segments next to its own: the batches on both
+    sides of missing offsets show whether these are a known loss.
+    """
+
+    def __init__(self, partition: Partition) -> None:
+        self._partition = partition
+        everything = (*partition.segments, *partition.context) if partition.has_loss_file else ()
+        self._in_order = sorted(everything, key=_first_offset)
+
+    def part(self, segments: list[Segment], transactions: Transactions | None) -> Partition:
+        """The partition of a task."""
+        before = bisect_left(self._in_order, _first_offset(segments[0]), key=_first_offset)
+        after = bisect_right(self._in_order, _first_offset(segments[-1]), key=_first_offset)
+        context = self._in_order[max(before - 1, 0) : before] + self._in_order[after : after + 1]
+        return replace(self._partition, segments=segments, context=context, transactions=transactions)
+
+
+def _first_offset(segment: Segment) -> int:
+    return segment.first_offset or 0
 
 
 def before_next(split: Segment, end: int | None) -> int | None:

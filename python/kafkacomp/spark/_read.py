@@ -18,6 +18,7 @@ import pyspark
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kafkacomp._extras import pa
+from kafkacomp._losses import unknown
 from kafkacomp._storage.checkpoints import COPY_CLEANED
 from kafkacomp._text import json_fields
 from kafkacomp.arrow import ScanReader, ScanReport, SkippedRange, scan
@@ -230,12 +231,12 @@ def _ordered(start: int | None, end: int | None) -> tuple[int | None, int | None
 def check_losses(report: ScanReport, options: ReadOptions) -> None:
     """Fail if offsets are missing; the scan has logged them.
 
-    ``mode`` decides about corrupt bytes, and records that compaction removed are not lost.
+    ``mode`` decides about corrupt bytes; offsets that compaction or a loss file explains are no error.
 
     Raises:
         KafkaCompError: offsets are missing, and ``failOnDataLoss`` is true.
     """
-    losses = [each for each in report.missing if each.reason in _LOSSES]
+    losses = [each for each in unknown(report.missing, report.known_losses) if each.reason in _LOSSES]
     if not losses or not options.fail_on_data_loss:
         return
     first = losses[0]

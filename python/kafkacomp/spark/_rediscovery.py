@@ -72,7 +72,7 @@ def rediscover(partition: Partition, start: int | None, end: int | None, options
         partition.topic,
         partition.partition,
         segments,
-        [],
+        partition.context,
         partition.transactions,
         checkpoints=partition.checkpoints,
         has_loss_file=partition.has_loss_file,

@@ -7,7 +7,6 @@ read, so a checkpoint contains offsets only. State that makes polls fast is kept
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyspark
@@ -18,7 +17,7 @@ from kafkacomp.spark._bounds import EARLIEST, LATEST
 from kafkacomp.spark._errors import briefly
 from kafkacomp.spark._offsets import Offsets, limited, read_offsets, write_offsets
 from kafkacomp.spark._options import ReadOptions, parse
-from kafkacomp.spark._plan import SegmentPartition, before_next, check_bounds, segments_within, starting_offset
+from kafkacomp.spark._plan import PartsOf, SegmentPartition, before_next, check_bounds, segments_within, starting_offset
 from kafkacomp.spark._read import read_wherever, with_schema
 from kafkacomp.spark._select import name_of
 from kafkacomp.spark._serialize import SentToExecutors
@@ -124,6 +123,7 @@ class KafkaCompStreamReader(SentToExecutors, DataSourceStreamReader):
         if seen is None or start >= end:
             return
         partition, log = seen.partition, seen.log
+        parts = PartsOf(partition)
         for run in log.runs(segments_within(partition, start, end)):
             segment, next_base = run.segments[0]
             first = max(start, (segment.base_offset or 0) if run.start is None else run.start)
@@ -132,8 +132,7 @@ class KafkaCompStreamReader(SentToExecutors, DataSourceStreamReader):
             is_one = len(run.segments) == 1
             splits = log.splits(segment, first, last, next_base) if is_one else []
             for segments in [[each] for each in splits] or [run.together()]:
-                own = replace(partition, segments=segments, context=[], transactions=known)
-                yield SegmentPartition(own, first, before_next(segments[-1], last))
+                yield SegmentPartition(parts.part(segments, known), first, before_next(segments[-1], last))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one task."""

@@ -172,7 +172,7 @@ class RemoteLogMetadata:
             InvalidRecordError: a record is not an event of this topic.
             KafkaCompError, OSError: a segment cannot be read.
         """
-        found = find_partitions(source, opened=opened, choice=_Own())
+        found = find_partitions(source, opened=opened, choose=_Own().select, allowed=_Own().allows)
         if not found:
             raise FileNotFoundError(errno.ENOENT, f"no partition of {TOPIC} in this folder", str(source))
         metadata = cls()

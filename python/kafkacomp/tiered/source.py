@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kafkacomp._storage.discovery import check, list_sources, named, warn_of_copies
+from kafkacomp._storage.discovery import find_partitions, list_sources, named
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._storage.partition import SegmentSource
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kafkacomp._storage.discovery import Failed, Opener
+    from kafkacomp._storage.files import Chunked
     from kafkacomp._storage.listing import Listing
     from kafkacomp._storage.partition import Partition
     from kafkacomp._storage.selection import Choice
@@ -39,11 +40,27 @@ class SourceOptions:
         return partial(open_filesystem, filesystem=self.filesystem, storage_options=self.storage_options)
 
     @property
+    def chunked(self) -> Chunked:
+        """The function that yields the files of segments which Aiven's plugin has stored in chunks."""
+        from kafkacomp.tiered.files import chunked_files  # noqa: PLC0415 - only where it is needed
+        from kafkacomp.tiered.resolve import TieredOptions  # noqa: PLC0415 - as above
+
+        return partial(chunked_files, keys=TieredOptions.of(encryption_keys=self.encryption_keys).keys)
+
+    @property
+    def shows_valid_segments(self) -> bool:
+        """Whether the arguments show which segments in tiered storage belong to the log.
+
+        Then a verification checks these; otherwise it checks every file in the storage.
+        """
+        return self.remote_log_metadata is not None or self.local_log_dir is not None
+
+    @property
     def tiered(self) -> TieredOptions | None:
         """Read the information about tiered storage; ``None`` if no argument is given."""
         if (self.remote_log_metadata, self.local_log_dir, self.encryption_keys) == (None, None, None):
             return None
-        from kafkacomp.tiered.resolve import TieredOptions  # noqa: PLC0415 - only where it is needed
+        from kafkacomp.tiered.resolve import TieredOptions  # noqa: PLC0415 - as above
 
         return TieredOptions.of(
             self.remote_log_metadata, self.local_log_dir, self.encryption_keys, self.storage_options
@@ -116,13 +133,15 @@ def resolve(
             encryption key is missing.
         TypeError: ``source`` is not bytes, a path, or a collection of these.
     """
-    listing = list_sources(source, allowed=None if choice is None else choice.allows, failed=failed, opened=opened)
-    listing.warn()
-    found = _readable(named(listing.partitions, topic, partition), choice, tiered, failed)
-    for each in found:
-        check(each)
-    warn_of_copies(found)
-    return found
+    return find_partitions(
+        source,
+        topic,
+        partition,
+        choose=lambda found: _readable(found, choice, tiered, failed),
+        allowed=None if choice is None else choice.allows,
+        failed=failed,
+        opened=opened,
+    )
 
 
 def _readable(

@@ -75,8 +75,10 @@ pub struct ScanReport {
     pub bytes_out: u64,
     /// Skipped bytes, in the order of the files.
     pub skipped: Vec<SkippedRange>,
-    /// Warnings.
+    /// Warnings. The last ones, once the scan has ended, are about gaps.
     pub warnings: Vec<String>,
+    /// The number of warnings about gaps.
+    pub gap_warnings: usize,
     /// Missing offsets.
     pub missing: MissingOffsets,
     /// Records read whose offset is below the log start offset.
@@ -93,11 +95,16 @@ pub struct ScanReport {
 const MAX_GAP_WARNINGS: usize = 100;
 
 impl ScanReport {
-    /// What a log of the scan should say next: the warnings after the first `logged` ones and, once the scan `has_ended` and they
-    /// are in the order of the files, the skipped ranges.
-    pub fn log_messages(&self, logged: usize, has_ended: bool) -> Vec<String> {
-        let skipped = self.skipped.iter().filter(|_| has_ended).map(ToString::to_string);
-        self.warnings.iter().skip(logged).cloned().chain(skipped).collect()
+    /// What a log of the scan should say next: the warnings after the first `logged` ones.
+    pub fn anomalies(&self, logged: usize) -> &[String] {
+        let end = self.warnings.len().saturating_sub(self.gap_warnings);
+        self.warnings.get(logged..end).unwrap_or_default()
+    }
+
+    /// What a log of the scan should say once it has ended: the gaps and the skipped ranges, in the order of the files.
+    pub fn losses(&self) -> impl Iterator<Item = String> {
+        let gaps = self.warnings.iter().skip(self.warnings.len().saturating_sub(self.gap_warnings));
+        gaps.cloned().chain(self.skipped.iter().map(ToString::to_string))
     }
 
     /// Ends the report: sorts the findings of the threads, and warns of gaps.
@@ -106,6 +113,7 @@ impl ScanReport {
             return;
         }
         self.skipped.sort_by(|a, b| (&a.segment, a.position).cmp(&(&b.segment, b.position)));
+        let anomalies = self.warnings.len();
         let ranges = self.missing.ranges();
         let is_gap = |missing: &&Missing| matches!(missing.range.reason, MissingReason::Gap | MissingReason::Truncated);
         let mut gaps = ranges.iter().filter(is_gap);
@@ -117,6 +125,7 @@ impl ScanReport {
         if more > 0 {
             self.warnings.push(format!("{more} more ranges of offsets are missing"));
         }
+        self.gap_warnings = self.warnings.len().saturating_sub(anomalies);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The offsets that a partition lacks, and the segment files that overlap.
 
-use kafkacomp_core::log::continuity::coverage::{FileOffsets, listed, missing_offsets, overlaps};
+use kafkacomp_core::log::continuity::coverage::{FileOffsets, covered, listed, missing_offsets, overlaps};
 use kafkacomp_core::log::{self, Compaction, MissingRange, MissingReason, SegmentTransactions, TransactionalSegment};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -41,13 +41,15 @@ pub fn partition_offsets(
         last_offset: range.last_offset,
         reason: range.reason.name(),
     });
+    let covered = covered(&files).into_iter().map(|(from, to)| to.abs_diff(from).saturating_add(1));
+    let covered = covered.fold(0, u64::saturating_add);
     let overlaps = overlaps(&files).into_iter().map(|each| Overlap {
         earlier: each.earlier,
         later: each.later,
         first_offset: each.first_offset,
         last_offset: each.last_offset,
     });
-    Ok(PartitionOffsets { missing: missing.collect(), more_missing, overlaps: overlaps.collect() })
+    Ok(PartitionOffsets { missing: missing.collect(), more_missing, covered, overlaps: overlaps.collect() })
 }
 
 /// A segment for [`unlisted_aborts`]: its base offset, its first and last offset, and its `SegmentTransactions`.

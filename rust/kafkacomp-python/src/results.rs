@@ -116,8 +116,10 @@ pub struct PartitionOffsets {
     pub missing: Vec<MissingOffsets>,
     /// Further ranges.
     pub more_missing: u64,
+    /// The number of offsets that at least one file has.
+    pub covered: u64,
     /// The files that have offsets in common.
     pub overlaps: Vec<Overlap>,
 }
 
-value_methods!(PartitionOffsets { missing, more_missing, overlaps });
+value_methods!(PartitionOffsets { missing, more_missing, covered, overlaps });

@@ -127,15 +127,17 @@ impl Stream {
 
     /// Logs warnings as they come and, at the `end`, when they are in file order, the ranges that were left out.
     fn log(&mut self, py: Python<'_>, end: bool) -> PyResult<()> {
-        let messages = {
+        let (anomalies, losses) = {
             let report = lock(&self.report);
-            let messages = report.log_messages(self.warned, end);
-            self.warned = report.warnings.len();
-            messages
+            let anomalies = report.anomalies(self.warned).to_vec();
+            self.warned = self.warned.saturating_add(anomalies.len());
+            (anomalies, if end { report.losses().collect() } else { Vec::new() })
         };
-        for message in &messages {
-            let logger = call(&py.import("logging")?.getattr("getLogger")?, ("kafkacomp",))?;
-            call(&logger.getattr("warning")?, ("%s", message))?;
+        for (name, messages) in [("kafkacomp", anomalies), ("kafkacomp.losses", losses)] {
+            for message in &messages {
+                let logger = call(&py.import("logging")?.getattr("getLogger")?, (name,))?;
+                call(&logger.getattr("warning")?, ("%s", message))?;
+            }
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kafkacomp_arrow::ScanOptions;
 use kafkacomp_arrow::lookup::summary::{self, Summarized};
-use kafkacomp_core::log::{BatchCounts, BatchFormat, Certainty, LogFormat, OpenTransaction};
+use kafkacomp_core::log::{BatchCounts, BatchFormat, Certainty, Compaction, LogFormat, OpenTransaction};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -39,11 +39,12 @@ pub fn summarize_partition(
     let raised = Raised::default();
     let found = partition(source, &raised)?;
     let owner = (found.topic.clone(), found.partition);
+    let compaction = Compaction::of(found.topic.as_deref(), found.checkpoints.cleaned_to);
     let options = ScanOptions { log_format: LogFormat::for_name(log_format), ..ScanOptions::default() };
     let segments: Vec<_> = found.segments.into_iter().map(|segment| interruptible(segment, &raised)).collect();
     let mut summaries = Vec::new();
     let open = py.detach(|| {
-        summary::summarize_partition(&segments, &options, &mut |segment, summarized| {
+        summary::summarize_partition(&segments, compaction, &options, &mut |segment, summarized| {
             let made = Python::attach(|py| match summarized {
                 Ok(summarized) => {
                     let made = summary_to_py(py, &segment.name, &owner, &summarized)?.unbind();
@@ -70,12 +71,7 @@ pub fn summarize_partition(
         ControlFlow::Continue(open) => open,
         ControlFlow::Break(error) => return Err(error),
     };
-    let open = open.into_iter().map(|(producer_id, each)| {
-        let OpenTransaction { producer_epoch, first_offset, last_offset, first_timestamp, records } = each;
-        let fields = (producer_id, producer_epoch, first_offset, last_offset, first_timestamp, records);
-        TRANSACTION.make(py, fields).map(Bound::unbind)
-    });
-    Ok((summaries, open.collect::<PyResult<_>>()?))
+    Ok((summaries, open_to_py(py, open)?.into_iter().map(Bound::unbind).collect()))
 }
 
 fn summary_to_py<'py>(
@@ -104,11 +100,20 @@ fn summary_to_py<'py>(
     fields.set_item("more_missing", summary.missing.more())?;
     fields.set_item("is_compacted", summary.is_compacted)?;
     fields.set_item("repeated_batches", summary.repeated_batches)?;
-    fields.set_item("corrupt_ranges", summary.corrupt_ranges)?;
     fields.set_item("corrupt_bytes", summary.corrupt_bytes)?;
     fields.set_item("is_truncated", summary.is_truncated)?;
     fields.set_item("zero_tail_bytes", summary.zero_tail_bytes)?;
     SUMMARY.make_with(&fields)
+}
+
+/// `OpenTransaction` objects of Python, of transactions with their producer ids.
+pub fn open_to_py(py: Python<'_>, open: Vec<(i64, OpenTransaction)>) -> PyResult<Vec<Bound<'_, PyAny>>> {
+    let made = open.into_iter().map(|(producer_id, each)| {
+        let OpenTransaction { producer_epoch, first_offset, last_offset, first_timestamp, records } = each;
+        let fields = (producer_id, producer_epoch, first_offset, last_offset, first_timestamp, records);
+        TRANSACTION.make(py, fields)
+    });
+    made.collect()
 }
 
 /// `BatchCounts` objects of Python.

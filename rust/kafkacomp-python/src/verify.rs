@@ -20,7 +20,7 @@ use crate::interrupt::interruptible_source;
 use crate::job::missing_range;
 use crate::progress::Progress;
 use crate::segment::{Name, segment_files};
-use crate::summary::counts_to_py;
+use crate::summary::{counts_to_py, open_to_py};
 use crate::value::PackageClass;
 
 static SEGMENT_REPORT: PackageClass = PackageClass::new("kafkacomp.log._verify", "SegmentReport");
@@ -228,7 +228,12 @@ fn segment_report<'py>(
     let transactions = &report.transactions;
     let (open, ended) = (Vec::from_iter(&transactions.open), Vec::from_iter(&transactions.ended));
     let transactions = (open, ended, transactions.is_interrupted, transactions.unlisted.clone());
+    let open = open_to_py(py, report.open_transactions.in_order())?;
     let fields = PyDict::new(py);
+    fields.set_item("_open_transactions", open)?;
+    fields.set_item("_ended_transactions", Vec::from_iter(report.open_transactions.ended()))?;
+    fields.set_item("_last_message", report.last_message)?;
+    fields.set_item("is_truncated", report.is_truncated)?;
     fields.set_item("_transactions", SEGMENT_TRANSACTIONS.make(py, transactions)?)?;
     fields.set_item("by_compression_type", codecs)?;
     fields.set_item("counts", counts_to_py(py, &report.counts)?)?;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use kafkacomp_core::log::index::MAX_RELATIVE_OFFSET;
-use kafkacomp_core::log::{LogFormat, OpenTransaction, OpenTransactions, ReadAt, SegmentSummary, Summarizer};
+use kafkacomp_core::log::{
+    Compaction, LogFormat, OpenTransaction, OpenTransactions, ReadAt, SegmentSummary, Summarizer,
+};
 
 use crate::lookup::log_format::log_format_of;
 use crate::options::{ScanOptions, Segment};
@@ -27,21 +29,20 @@ pub type Each<'e, B> = &'e mut dyn FnMut(&Segment, Result<Summarized, ScanError>
 /// with every segment and its summary, or the error of a segment that cannot be read; [`ControlFlow::Break`] ends the work.
 pub fn summarize_partition<B>(
     segments: &[Segment],
+    compaction: Compaction,
     options: &ScanOptions,
     each: Each<'_, B>,
 ) -> ControlFlow<B, Vec<(i64, OpenTransaction)>> {
-    let mut transactions = OpenTransactions::new();
+    let mut transactions = OpenTransactions::default();
     let mut counted_to = None;
     for segment in segments {
-        let summarized = summarize(segment, options, counted_to, &mut transactions);
+        let summarized = summarize(segment, options, counted_to, compaction, &mut transactions);
         if let Ok(Summarized { summary, .. }) = &summarized {
             counted_to = counted_to.max(believed_end(segment, summary));
         }
         each(segment, summarized)?;
     }
-    let mut open: Vec<_> = transactions.into_iter().collect();
-    open.sort_unstable_by_key(|(producer_id, transaction)| (transaction.first_offset, *producer_id));
-    ControlFlow::Continue(open)
+    ControlFlow::Continue(transactions.in_order())
 }
 
 /// The offset after the last one of a segment of batches, unless its headers contradict one another.
@@ -57,13 +58,14 @@ fn summarize(
     segment: &Segment,
     options: &ScanOptions,
     counted_to: Option<i64>,
+    compaction: Compaction,
     transactions: &mut OpenTransactions,
 ) -> Result<Summarized, ScanError> {
     let io = |error| ScanError::io(&segment.name, error);
     let source = Counted { source: segment.files.open().map_err(io)?, bytes: AtomicU64::new(0) };
     let length = source.length().map_err(io)?;
     let log_format = log_format_of(segment, &source, length, options)?;
-    let summarizer = Summarizer::new(segment.base_offset, segment.offsets, counted_to, transactions);
+    let summarizer = Summarizer::new(segment.base_offset, segment.offsets, counted_to, compaction, transactions);
     let summary = match log_format {
         LogFormat::MessageSet => summarizer.messages(&source),
         LogFormat::Records => summarizer.batches(&source),

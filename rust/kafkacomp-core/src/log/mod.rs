@@ -17,7 +17,8 @@ pub mod write;
 
 pub use continuity::compaction::Compaction;
 pub use continuity::compare::{OverlappingFile, compare_files};
-pub use continuity::missing::{MAX_MISSING_RANGES, MissingRange, MissingRanges, MissingReason};
+pub use continuity::missing::{MAX_MISSING_RANGES, MissingRange, MissingReason};
+pub use continuity::missing_ranges::MissingRanges;
 pub use continuity::overlap::{ComparedFiles, OverlapError, PartitionFile, position_before};
 pub use continuity::sequence::{KnownBatches, SegmentBounds, SequenceReport};
 pub use error::{ContentError, Error, ReadError};
@@ -46,14 +47,13 @@ pub use read::follow::{FollowEnd, Follower};
 pub use read::implied_offsets::{implied_first, wrapper_span};
 pub use read::large_corrupt::LargeCorrupt;
 pub use read::log_format::LogFormat;
+pub use read::open_transactions::{OpenTransaction, OpenTransactions};
 pub use read::placement::{Neighbours, Placement, Span, place, place_between};
 pub use read::resume::{ensure_truncated, ensure_truncated_set};
 pub use read::resync::Resync;
 pub use read::segment_files::{OpenSegment, SideFile};
 pub use read::source::{InMemory, ReadAt, is_unreadable, open_file};
-pub use read::summary::{
-    BatchCounts, BatchFormat, Certainty, OpenTransaction, OpenTransactions, SegmentSummary, Summarizer,
-};
+pub use read::summary::{BatchCounts, BatchFormat, Certainty, SegmentSummary, Summarizer};
 pub use read::time_range::TimeRange;
 pub use read::transactions::{AbortedRange, TransactionCollector, TransactionEvent, TransactionFilter};
 pub use read::walk::{CorruptRange, SegmentPart, walk_chunks, walk_segment};

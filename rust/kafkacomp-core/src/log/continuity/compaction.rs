@@ -1,6 +1,6 @@
 //! Whether compaction explains that a partition lacks offsets where nothing is corrupt: the one rule for all tools.
 
-use super::missing::{MissingRange, MissingRanges, MissingReason};
+use super::missing::{MissingRange, MissingReason};
 
 /// Topics that count as compacted without a checkpoint of the cleaner. Brokers create the first two with
 /// `cleanup.policy=compact`, and a schema registry its `_schemas`. `__share_group_state` is state by key as well, though brokers
@@ -49,14 +49,6 @@ impl Compaction {
         let parts = [(range.first_offset, cleaned, MissingReason::Compacted), (cleaned, end, range.reason)];
         parts.into_iter().filter_map(|(from, until, reason)| MissingRange::between(from, until, reason))
     }
-
-    /// The missing ranges with the reasons of gaps.
-    pub fn explain(self, missing: &MissingRanges) -> MissingRanges {
-        let mut explained = MissingRanges::default();
-        missing.ranges().iter().flat_map(|range| self.parts(*range)).for_each(|part| explained.push(part));
-        explained.add_more(missing.more());
-        explained
-    }
 }
 
 #[cfg(test)]
@@ -94,19 +86,5 @@ mod tests {
         for compaction in [Compaction::Unknown, Compaction::Somewhere, Compaction::To(15)] {
             assert_eq!(parts(compaction, Corrupt), [(10, 19, Corrupt)]);
         }
-    }
-
-    #[test]
-    fn explained_ranges_that_meet_are_merged() {
-        use MissingReason::{Compacted, Corrupt, Gap};
-        let range = |(first_offset, last_offset, reason)| MissingRange { first_offset, last_offset, reason };
-        let mut missing = MissingRanges::default();
-        [(0, 4, Compacted), (5, 9, Gap), (10, 11, Corrupt)].map(range).into_iter().for_each(|each| missing.push(each));
-        missing.add_more(3);
-        let explained = Compaction::To(7).explain(&missing);
-        assert_eq!(explained.ranges(), [(0, 6, Compacted), (7, 9, Gap), (10, 11, Corrupt)].map(range));
-        let explained = Compaction::Somewhere.explain(&missing);
-        assert_eq!(explained.ranges(), [(0, 9, Compacted), (10, 11, Corrupt)].map(range));
-        assert_eq!(explained.more(), 3);
     }
 }

@@ -146,7 +146,7 @@ fn add(found: &mut Vec<(usize, MissingRange)>, index: usize, range: MissingRange
 }
 
 /// The offsets of the files as sorted ranges that do not touch.
-fn covered(files: &[FileOffsets]) -> Vec<(i64, i64)> {
+pub fn covered(files: &[FileOffsets]) -> Vec<(i64, i64)> {
     let mut parts = Vec::new();
     for file in files {
         let (Some(mut from), Some(last)) = (file.first_offset, file.last_offset) else { continue };

@@ -5,6 +5,7 @@ pub mod compaction;
 pub mod compare;
 pub mod coverage;
 pub mod missing;
+pub mod missing_ranges;
 pub mod naming;
 pub mod order_ahead;
 pub mod overlap;

@@ -20,7 +20,8 @@ use super::check_batch::{BatchChecker, Verdict};
 use crate::compress::Compression;
 use crate::compress::lz4::HeaderChecksumFound;
 use crate::error_kind::Category;
-use crate::log::continuity::missing::{MissingRange, MissingRanges, MissingReason};
+use crate::log::continuity::missing::{MissingRange, MissingReason};
+use crate::log::continuity::missing_ranges::MissingRanges;
 use crate::log::continuity::sequence::{
     Content, EpochFault, Judgement, Place, SegmentBounds, SequenceReport, Visitor, walk_in_order,
 };
@@ -156,7 +157,7 @@ impl Repairer {
             SegmentRepair { repairer: self, writer, base_offset, from, lost: MissingRanges::default(), progress };
         let walked = walk_in_order(source, bounds, &mut visitor)?;
         let lost = std::mem::take(&mut visitor.lost);
-        Ok(walked.map_continue(|found| SequenceReport { missing: merged(&found.missing, &lost), ..found }))
+        Ok(walked.map_continue(|found| SequenceReport { missing: found.missing.merged(&lost), ..found }))
     }
 
     /// Syncs the quarantine file and returns the report.
@@ -240,17 +241,6 @@ impl Repairer {
         }
         Ok(kept_at)
     }
-}
-
-/// Merges two lists, in order.
-fn merged(one: &MissingRanges, other: &MissingRanges) -> MissingRanges {
-    let mut all: Vec<MissingRange> = one.ranges().iter().chain(other.ranges()).copied().collect();
-    all.sort_by_key(|range| range.first_offset);
-    let mut missing = MissingRanges::default();
-    for range in all {
-        missing.push(range);
-    }
-    missing
 }
 
 /// The repair of one segment.

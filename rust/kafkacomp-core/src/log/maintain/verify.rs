@@ -13,6 +13,7 @@ mod untrimmed;
 use std::ops::ControlFlow;
 
 use indexes::IndexChecks;
+use report::Gaps;
 pub use report::{CodecCounts, Finding, FindingFile, SegmentReport, SideFiles};
 pub use transactions::{SegmentTransactions, TransactionalSegment, unlisted_aborts};
 
@@ -28,6 +29,7 @@ use crate::log::index::MAX_RELATIVE_OFFSET;
 use crate::log::index::checkpoint::LeaderEpochEntry;
 use crate::log::index::offset::{OffsetIndex, OffsetPosition};
 use crate::log::index::time::{TimeIndex, TimestampOffset};
+use crate::log::read::batch_headers::BatchHeader;
 use crate::log::read::placement::Span;
 use crate::log::read::segment_files::OtherSegments;
 use crate::log::read::source::ReadAt;
@@ -91,6 +93,7 @@ pub fn verify_segment<B>(
     let bounds = SegmentBounds {
         base_offset: options.base_offset,
         end_offset: options.next_base_offset,
+        compaction: options.compaction,
         offset_index: &offset_index,
         time_index: &time_index,
         leader_epochs: options.leader_epochs,
@@ -100,6 +103,7 @@ pub fn verify_segment<B>(
     };
     let mut check = Check {
         report,
+        gaps: Gaps::default(),
         indexes,
         checker: BatchChecker::new(options.max_output_size),
         scratch: OutputBuffer::new(options.max_output_size),
@@ -111,7 +115,7 @@ pub fn verify_segment<B>(
         ControlFlow::Continue(found) => found,
         ControlFlow::Break(ended) => return Ok(ControlFlow::Break(ended)),
     };
-    let Check { mut report, indexes, progress, last_offset, .. } = check;
+    let Check { mut report, gaps, indexes, progress, last_offset, .. } = check;
     if let (Some(base), Some(last)) = (options.base_offset, last_offset)
         && last.saturating_sub(base) > MAX_RELATIVE_OFFSET
     {
@@ -124,15 +128,18 @@ pub fn verify_segment<B>(
         return Ok(ControlFlow::Break(ended));
     }
     report.sequence = found;
-    report.explain_gaps(options.compaction);
+    report.add_gaps(gaps, options.compaction);
     indexes.finish(&mut report);
-    report.findings.sort_by_key(|finding| (finding.file != FindingFile::Log, finding.file.suffix(), finding.position));
+    report.findings.sort_by_key(|finding| {
+        (finding.file != FindingFile::Log, finding.file.suffix(), finding.position, !finding.is_gap)
+    });
     Ok(ControlFlow::Continue(report))
 }
 
 /// The state of a check between two batches.
 struct Check<'a, 'p, B> {
     report: SegmentReport,
+    gaps: Gaps,
     indexes: IndexChecks<'a>,
     checker: BatchChecker,
     scratch: OutputBuffer,
@@ -216,6 +223,7 @@ impl<B> Visitor for Check<'_, '_, B> {
     fn corrupt(&mut self, _: &dyn ReadAt, range: &CorruptRange, missing: Option<(i64, i64)>) -> Result<(), Error> {
         let CorruptRange { position, length, error, .. } = range;
         let (end, tolerated) = (position + length, self.options.may_be_truncated && range.is_truncated);
+        self.report.is_truncated = range.is_truncated;
         self.report.corrupt_batches += u64::from(!tolerated);
         self.report.unreadable_bytes += length;
         let message = format!("{error}; no intact batch in the {length} bytes up to byte {end}");
@@ -228,8 +236,8 @@ impl<B> Visitor for Check<'_, '_, B> {
         Ok(())
     }
 
-    fn gap(&mut self, position: u64, (first, last): (i64, i64)) -> Result<(), Error> {
-        self.report.push(Finding::gap(position, (first, last)));
+    fn gap(&mut self, position: u64, missing: (i64, i64)) -> Result<(), Error> {
+        self.gaps.add(position, missing, self.options.compaction);
         self.indexes.interrupted();
         Ok(())
     }
@@ -264,6 +272,9 @@ impl<B> Visitor for Check<'_, '_, B> {
 
 impl<B> Check<'_, '_, B> {
     fn count(&mut self, batch: &RecordBatch<'_>, found: &Records) {
+        if found.counted.is_some() {
+            self.report.open_transactions.add(&BatchHeader::of(batch), found.count);
+        }
         let format = BatchFormat { magic: Some(batch.magic()), compression_id: batch.attributes().compression_id() };
         let stored = batch.size_in_bytes();
         let plain = if found.decompressed == 0 { stored } else { found.decompressed };

@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 
 use super::verify::{CodecCounts, FindingFile, SegmentReport, VerifyOptions};
 use crate::log::ReadAt;
-use crate::log::continuity::missing::{MissingRange, MissingRanges, MissingReason};
+use crate::log::continuity::missing::{MissingRange, MissingReason};
+use crate::log::continuity::missing_ranges::MissingRanges;
 use crate::log::error::Error;
 use crate::log::read::chunk::ChunkEnd;
 use crate::log::read::chunk_buffer::ChunkBuffer;
@@ -49,6 +50,7 @@ pub fn verify_message_set<B>(
                 let tolerated = options.may_be_truncated;
                 report.corrupt_batches += u64::from(!tolerated);
                 report.unreadable_bytes += length;
+                report.is_truncated = true;
                 let cut = format!("a message is cut by the file's end: {error}; {length} bytes left out");
                 if tolerated {
                     report.add(FindingFile::Log, position, false, cut);
@@ -120,5 +122,7 @@ fn count(
         let records_bytes = if decompressed == 0 { stored } else { decompressed };
         let counts = CodecCounts { batches: 1, records, stored_bytes: stored, records_bytes };
         report.count(format, counts, Some(records));
+        let position = begin.saturating_add(entry.position as u64);
+        report.last_message = Some(positions.base.unwrap_or_default().saturating_add_unsigned(position));
     }
 }

@@ -11,12 +11,15 @@ pub mod follow;
 pub mod implied_offsets;
 pub mod large_corrupt;
 pub mod log_format;
+pub mod open_transactions;
 pub mod placement;
 pub mod resume;
 pub mod resync;
 pub mod segment_files;
 pub mod source;
 pub mod summary;
+#[cfg(test)]
+mod test_batches;
 pub mod time_range;
 mod track;
 pub mod transactions;

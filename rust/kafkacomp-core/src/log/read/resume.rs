@@ -6,10 +6,10 @@
 //! 1. **Inside the corrupt batch.** If the header of the corrupt batch can be right, nothing up to the end that it states is a
 //!    batch of the log, unless its size is wrong. The size is wrong if the checksum of the corrupt batch is right for the bytes
 //!    up to the batch found; or if the batch found begins with the offset after those in the header, the corrupt batch has all
-//!    its records up to there, and another batch or the end follows. Messages of formats 0 and 1 have their size twice; if the checksum is right for the lengths of key
-//!    and value, their size field is wrong.
-//! 2. **Inside a batch whose header is gone.** Where the batches before are wrappers, an uncompressed message may come from a
-//!    wrapper. It counts if the messages from there on continue the offsets before and lead to a batch that continues them.
+//!    its records up to there, and another batch or the end follows. Messages of formats 0 and 1 have their size twice; if the
+//!    checksum is right for the lengths of key and value, their size field is wrong.
+//! 2. **Inside a batch whose header is corrupt.** Where the batches before are wrappers, an uncompressed message may come from
+//!    a wrapper. It counts if the messages from there on continue the offsets before and lead to a batch that continues them.
 //! 3. **In a record set** (bytes, a file object, a cell), nothing else judges offsets, as names and other segments do in a log.
 //!    There, rule 1 is true of all corrupt batches, and in a log of truncated last ones and, for messages, of wrappers. Also, a
 //!    batch counts only if its offset is not below those before and another batch or the end follows it. Batches between two

@@ -10,17 +10,20 @@
 //! Offsets that an earlier batch or segment has are not counted again; the number of records is then an estimate, because the
 //! headers do not show which of a batch's records an earlier batch has, or whether both are the same.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::batch_headers::{BatchHeader, HeaderWalk, Hop};
 use super::chunk::{ChunkEnd, ChunkReader};
 use super::chunk_buffer::ChunkBuffer;
 use super::log_format::LogFormat;
+use super::open_transactions::OpenTransactions;
 use super::source::{ReadAt, read_full};
 use super::time_range::TimeRange;
 use crate::CompressionType;
 use crate::bytes::be_i32;
-use crate::log::continuity::missing::{MissingRange, MissingRanges, MissingReason};
+use crate::log::continuity::compaction::Compaction;
+use crate::log::continuity::missing::{MissingRange, MissingReason};
+use crate::log::continuity::missing_ranges::MissingRanges;
 use crate::log::error::ReadError;
 use crate::message_set::message::{HEADER_LENGTH_V0, SIZE_LENGTH};
 
@@ -64,24 +67,6 @@ pub struct BatchCounts {
     pub records_bytes: Option<u64>,
 }
 
-/// A transaction without an end marker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OpenTransaction {
-    /// The producer epoch of its first batch.
-    pub producer_epoch: i16,
-    /// Its first offset.
-    pub first_offset: i64,
-    /// The last offset of its batches so far.
-    pub last_offset: i64,
-    /// The timestamp of its first record, ms.
-    pub first_timestamp: Option<i64>,
-    /// The number of its records so far.
-    pub records: u64,
-}
-
-/// Open transactions by producer id. An end marker of any epoch ends the transaction of its producer (KIP-98, KIP-890).
-pub type OpenTransactions = HashMap<i64, OpenTransaction>;
-
 /// How much the headers of a segment show of its number of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Certainty {
@@ -118,9 +103,7 @@ pub struct SegmentSummary {
     pub is_compacted: bool,
     /// Batches whose offsets are below those of the batch before.
     pub repeated_batches: u64,
-    /// Ranges of bytes without an intact batch.
-    pub corrupt_ranges: u64,
-    /// Bytes of the corrupt ranges.
+    /// Bytes without an intact batch.
     pub corrupt_bytes: u64,
     /// Whether the last batch is truncated.
     pub is_truncated: bool,
@@ -163,10 +146,11 @@ impl<'t> Summarizer<'t> {
         base_offset: Option<i64>,
         valid: Option<(i64, i64)>,
         counted_to: Option<i64>,
+        compaction: Compaction,
         transactions: &'t mut OpenTransactions,
     ) -> Self {
         let expected = base_offset.map(|base| valid.map_or(base, |(first, _)| base.max(first)));
-        let summary = SegmentSummary::default();
+        let summary = SegmentSummary { missing: MissingRanges::new(compaction), ..SegmentSummary::default() };
         Self { summary, transactions, valid, expected, counted_to, after_corrupt: false }
     }
 
@@ -230,7 +214,6 @@ impl<'t> Summarizer<'t> {
                     let corrupt = chunks.position();
                     let next = chunks.resync(source)?;
                     self.summary.is_truncated = matches!(chunk_end, ChunkEnd::Truncated(_)) && next >= end;
-                    self.summary.corrupt_ranges += 1;
                     self.summary.corrupt_bytes += next.saturating_sub(corrupt);
                     self.after_corrupt = true;
                     return Ok(next);
@@ -260,7 +243,7 @@ impl<'t> Summarizer<'t> {
             self.summary.estimate();
         }
         self.add_offsets(first, last);
-        self.follow_transaction(header, records);
+        self.transactions.add(header, records);
     }
 
     fn count(&mut self, header: &BatchHeader, records: u64) {
@@ -321,25 +304,6 @@ impl<'t> Summarizer<'t> {
         self.expected = Some(last.saturating_add(1));
     }
 
-    fn follow_transaction(&mut self, header: &BatchHeader, records: u64) {
-        if !header.is_transactional {
-            return;
-        }
-        if header.is_control_batch {
-            self.transactions.remove(&header.producer_id);
-            return;
-        }
-        let open = self.transactions.entry(header.producer_id).or_insert(OpenTransaction {
-            producer_epoch: header.producer_epoch,
-            first_offset: header.offset_field,
-            last_offset: header.last_offset,
-            first_timestamp: Some(header.first_timestamp).filter(|&timestamp| timestamp >= 0),
-            records: 0,
-        });
-        open.last_offset = header.last_offset;
-        open.records = open.records.saturating_add(records);
-    }
-
     /// Summarizes a segment of Kafka 0.7. A wrapper counts as one record, the least that it can have.
     ///
     /// # Errors
@@ -356,7 +320,6 @@ impl<'t> Summarizer<'t> {
             let next =
                 size.map(|size| position.saturating_add(SIZE_LENGTH as u64).saturating_add(size.unsigned_abs().into()));
             let Some(next) = next.filter(|&next| next <= end) else {
-                self.summary.corrupt_ranges += 1;
                 self.summary.corrupt_bytes = end.saturating_sub(position);
                 self.summary.is_truncated = size.is_some();
                 self.summary.certainty = self.summary.certainty.min(Certainty::Minimum);

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use super::epochs::EpochFault;
 use super::known_batches::KnownBatches;
 use crate::log::LeaderEpochEntry;
-use crate::log::continuity::missing::MissingRanges;
+use crate::log::continuity::compaction::Compaction;
+use crate::log::continuity::missing_ranges::MissingRanges;
 use crate::log::error::{ContentError, Error};
 use crate::log::index::offset::OffsetPosition;
 use crate::log::index::time::TimestampOffset;
@@ -22,6 +23,8 @@ pub struct SegmentBounds<'a> {
     pub base_offset: Option<i64>,
     /// The base offset of the next segment; `None` for the last one.
     pub end_offset: Option<i64>,
+    /// What is known of the partition's compaction.
+    pub compaction: Compaction,
     /// The entries of its offset index.
     pub offset_index: &'a [OffsetPosition],
     /// The entries of its time index.
@@ -157,7 +160,7 @@ pub struct SequenceReport {
     pub first_offset: Option<i64>,
     /// The last offset of a batch in order.
     pub last_offset: Option<i64>,
-    /// Missing offsets; [`MissingReason::Gap`](super::super::missing::MissingReason::Gap) where nothing is corrupt.
+    /// Missing offsets, with the reasons that are known before all batches were read.
     pub missing: MissingRanges,
     /// Whether compaction has removed records from batches.
     pub is_compacted: bool,

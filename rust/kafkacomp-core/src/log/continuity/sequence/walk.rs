@@ -9,6 +9,7 @@ use super::known_batches::KnownBatch;
 use super::reorder::{self, reordered};
 use super::visitor::{Content, Judgement, Place, SegmentBounds, SequenceReport, Visitor};
 use crate::log::continuity::missing::{MissingRange, MissingReason};
+use crate::log::continuity::missing_ranges::MissingRanges;
 use crate::log::continuity::order_ahead::OrderAhead;
 use crate::log::continuity::truncation::truncation;
 use crate::log::error::{Error, ReadError};
@@ -48,7 +49,7 @@ pub fn walk_in_order<V: Visitor>(
         copies: Copies::new(bounds.others, bounds.known),
         ahead: OrderAhead::new(bounds.end_offset),
         epochs: Epochs::new(bounds.leader_epochs, bounds.leader_epoch),
-        report: SequenceReport::default(),
+        report: SequenceReport { missing: MissingRanges::new(bounds.compaction), ..SequenceReport::default() },
         visitor,
     };
     let mut zeros = None;

@@ -58,6 +58,8 @@ pub struct SegmentsInOrder<'a> {
     files: Vec<FileOffsets>,
     /// The offsets of them that are written: those at or after the end of the segments before.
     written: Vec<FileOffsets>,
+    /// The number of their missing ranges that they do not list.
+    more_missing: u64,
     /// The offset after the last one.
     end: i64,
     leader_epoch: Option<i32>,
@@ -120,6 +122,7 @@ impl<'a> SegmentsInOrder<'a> {
             at: 0,
             files: Vec::new(),
             written: Vec::new(),
+            more_missing: 0,
             end: i64::MIN,
             leader_epoch: None,
             leader_epochs,
@@ -206,6 +209,7 @@ impl<'a> SegmentsInOrder<'a> {
         let bounds = SegmentBounds {
             base_offset,
             end_offset,
+            compaction: self.job.history.compaction,
             offset_index: &self.offset_index,
             time_index: &self.time_index,
             leader_epochs: &self.leader_epochs,
@@ -250,6 +254,7 @@ impl<'a> SegmentsInOrder<'a> {
             missing: sequence.missing.ranges().to_vec(),
             is_compacted: sequence.is_compacted,
         };
+        self.more_missing = self.more_missing.saturating_add(sequence.missing.more());
         self.written.push(file.since(self.end));
         self.files.push(file);
         if let Some(last) = sequence.last_offset.filter(|_| self.base_offset().is_some()) {
@@ -272,7 +277,7 @@ impl<'a> SegmentsInOrder<'a> {
         }
         let compaction = self.job.history.compaction;
         let is_thinned = self.written.iter().any(|file| file.is_compacted);
-        let (mut missing, more_missing) = listed(missing_offsets(&self.written, compaction));
+        let (mut missing, more) = listed(missing_offsets(&self.written, compaction));
         for (at, _) in &mut missing {
             *at = self.order.get(*at).copied().unwrap_or(*at);
         }
@@ -281,7 +286,12 @@ impl<'a> SegmentsInOrder<'a> {
             Compaction::Somewhere => Some(self.end),
             Compaction::Unknown => None,
         };
-        PartitionFindings { missing, more_missing, compacted_to, warnings: self.warnings }
+        PartitionFindings {
+            missing,
+            more_missing: self.more_missing.saturating_add(more),
+            compacted_to,
+            warnings: self.warnings,
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::CompressionType;
 use crate::log::continuity::compaction::Compaction;
 use crate::log::continuity::missing::{MissingRange, MissingReason};
 use crate::log::continuity::sequence::SequenceReport;
+use crate::log::read::open_transactions::OpenTransactions;
 use crate::log::read::summary::{BatchCounts, BatchFormat};
 use crate::log::read::time_range::TimeRange;
 
@@ -55,20 +56,26 @@ pub struct Finding {
     pub is_gap: bool,
 }
 
-impl Finding {
-    /// The error for a gap before `position`.
-    pub(super) fn gap(position: u64, (first, last): (i64, i64)) -> Self {
+/// The gaps of a segment that compaction may not explain. Whether it does is known once all batches were read.
+#[derive(Debug, Default)]
+pub(super) struct Gaps {
+    findings: Vec<Finding>,
+    more: u64,
+}
+
+impl Gaps {
+    /// Adds the part of a gap before `position` that what is known of the compaction does not explain.
+    pub(super) fn add(&mut self, position: u64, (first_offset, last_offset): (i64, i64), compaction: Compaction) {
+        let range = MissingRange { first_offset, last_offset, reason: MissingReason::Gap };
+        let Some(lost) = compaction.parts(range).find(|part| part.reason == MissingReason::Gap) else { return };
+        if self.findings.len() >= MAX_FINDINGS {
+            self.more += 1;
+            return;
+        }
+        let (first, last) = (lost.first_offset, lost.last_offset);
         let message = format!("{} missing before byte {position}, where nothing is corrupt", offsets(first, last));
         let (file, missing) = (FindingFile::Log, Some((first, last)));
-        Self { file, position, is_error: true, message, missing, is_gap: true }
-    }
-
-    /// What remains of it if compaction explains the gap or a part of it.
-    fn without(self, compaction: Compaction) -> Option<Self> {
-        let Some((first_offset, last_offset)) = self.missing.filter(|_| self.is_gap) else { return Some(self) };
-        let mut parts = compaction.parts(MissingRange { first_offset, last_offset, reason: MissingReason::Gap });
-        let lost = parts.find(|part| part.reason == MissingReason::Gap)?;
-        Some(Self::gap(self.position, (lost.first_offset, lost.last_offset)))
+        self.findings.push(Finding { file, position, is_error: true, message, missing, is_gap: true });
     }
 }
 
@@ -111,6 +118,12 @@ pub struct SegmentReport {
     pub sequence: SequenceReport,
     /// The timestamps of the records that were counted.
     pub times: TimeRange,
+    /// The transactions that the segment leaves open.
+    pub open_transactions: OpenTransactions,
+    /// Whether the last batch is truncated.
+    pub is_truncated: bool,
+    /// The offset of the last message in a log of Kafka 0.7.
+    pub last_message: Option<i64>,
     /// What the check of the partition needs to know of its transactions.
     pub transactions: SegmentTransactions,
     /// The findings in the order in which they were found.
@@ -150,17 +163,30 @@ impl SegmentReport {
         self.push(Finding { file, position, is_error, message, missing: None, is_gap: false });
     }
 
-    pub(super) fn push(&mut self, finding: Finding) {
+    fn push(&mut self, finding: Finding) {
         if finding.is_error {
             self.errors += 1;
         } else {
             self.warnings += 1;
         }
-        if self.findings.len() < MAX_FINDINGS {
+        // Without the first error, the segment would seem to be intact.
+        if self.findings.len() < MAX_FINDINGS || (finding.is_error && self.errors == 1) {
             self.findings.push(finding);
         } else {
             self.more_findings += 1;
         }
+    }
+
+    /// Adds the gaps, unless batches show that compaction has removed records.
+    pub(super) fn add_gaps(&mut self, gaps: Gaps, compaction: Compaction) {
+        let found = compaction.or_thinned(self.sequence.is_compacted);
+        if found != compaction {
+            self.sequence.missing = self.sequence.missing.explained(found);
+            return;
+        }
+        gaps.findings.into_iter().for_each(|gap| self.push(gap));
+        self.errors += gaps.more;
+        self.more_findings += gaps.more;
     }
 
     /// Adds an error in the log, because of which offsets may be missing.
@@ -192,16 +218,4 @@ pub struct SideFiles<'a> {
     pub time_index: Option<&'a [u8]>,
     /// `.txnindex`.
     pub transaction_index: Option<&'a [u8]>,
-}
-
-impl SegmentReport {
-    /// Gives the reason of gaps, and drops the findings of those that compaction explains.
-    pub(super) fn explain_gaps(&mut self, compaction: Compaction) {
-        let compaction = compaction.or_thinned(self.sequence.is_compacted);
-        self.sequence.missing = compaction.explain(&self.sequence.missing);
-        let before = self.findings.len();
-        let findings = std::mem::take(&mut self.findings).into_iter();
-        self.findings = findings.filter_map(|finding| finding.without(compaction)).collect();
-        self.errors = self.errors.saturating_sub((before - self.findings.len()) as u64);
-    }
 }

@@ -152,6 +152,17 @@ fn offsets_that_fall_back() {
 }
 
 #[test]
+fn warnings_do_not_hide_an_error() {
+    let mut report = SegmentReport::new(0);
+    (0..20_000).for_each(|at| report.add(FindingFile::Log, at, false, String::new()));
+    report.add_error(20_000, "wrong".to_owned(), None);
+    report.add_error(20_001, "wrong".to_owned(), None);
+    assert!(report.findings.iter().any(|finding| finding.is_error));
+    assert_eq!(report.findings.len() as u64 + report.more_findings, 20_002);
+    assert_eq!((report.errors, report.warnings), (2, 20_000));
+}
+
+#[test]
 fn noise_is_bounded() {
     let noise: Vec<u8> = (0..50_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let report = run(&noise, SideFiles::default());

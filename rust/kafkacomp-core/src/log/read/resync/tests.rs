@@ -7,29 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::*;
 use crate::checksum::{crc32, crc32c};
 use crate::log::read::candidate::EntryLayout;
+use crate::log::read::test_batches;
 use crate::log::{
     ChunkBuffer, ChunkEnd, ChunkReader, EntryChunkReader, InMemory, SegmentPart, walk_chunks, walk_segment,
 };
 
 /// A batch of magic 2 with one record; `crc` is added to the right checksum.
 fn batch_with(value: &[u8], crc: u32) -> Vec<u8> {
-    let varint = |number: usize| {
-        let mut raw = number * 2;
-        let mut bytes = Vec::new();
-        while raw >= 0x80 {
-            bytes.push(raw as u8 | 0x80);
-            raw >>= 7;
-        }
-        bytes.push(raw as u8);
-        bytes
-    };
-    let body = [&[0, 0, 0, 1], varint(value.len()).as_slice(), value, &[0]].concat();
-    let record = [varint(body.len()), body].concat();
-    let mut data = vec![0; 61];
-    data[8..12].copy_from_slice(&((49 + record.len()) as i32).to_be_bytes());
-    data[16] = 2;
-    data[57..61].copy_from_slice(&1_i32.to_be_bytes());
-    data.extend(record);
+    let mut data = test_batches::batch(0, 1, &test_batches::record(value));
     let sum = crc32c(&data[21..]).wrapping_add(crc);
     data[17..21].copy_from_slice(&sum.to_be_bytes());
     data
