@@ -2,9 +2,10 @@
 
     {"cleaned_to": null, "files": [[name, is_truncated, valid, facts], ...], "verdict": {...}}
 
-A fact is a number of corrupt units, a negative number of zero units, or a batch: ``[first, room, size, records]``, where
-``records`` are pairs of delta and content one after another, or the content of the first record if each offset has a record
-and the contents count up.
+A fact is a number of corrupt units, a negative number of zero units, or a batch:
+``[first, room, size, records]``, where
+``records`` are pairs of delta and content one after another, or the content of the first record if each offset has a
+record and the contents count up.
 
 A verdict has a letter for each batch of each file, the offsets that were restored, and the missing ranges:
 

@@ -7,18 +7,18 @@ the judged segments of a partition. README.md states the rules in words; the fun
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 END = 1 << 62
 #: A segment stores offsets relative to its base offset in 32 bits.
 REACH = 1 << 31
 #: What it is worth that a run begins or ends exactly where its file should: the size of a page (here four units).
 ANCHOR = 4
-
-
 
 
 class Batch(NamedTuple):
@@ -50,6 +50,8 @@ class Zeros(NamedTuple):
 
 
 Fact = Batch | Corrupt | Zeros
+#: Facts in the order of their positions. The rules look up batches by their indices, which types do not express.
+Facts = tuple[Any, ...]
 
 
 class Range(NamedTuple):
@@ -88,7 +90,7 @@ class Segment(NamedTuple):
     """The facts of a file, in the order of their positions."""
 
     name: int
-    facts: tuple[Fact, ...]
+    facts: Facts
     #: The offset index has entries for bytes after the end of the file.
     is_truncated: bool = False
     #: The offsets that the leader's epochs allow in a remote segment.
@@ -122,7 +124,7 @@ class Placed(NamedTuple):
     last: int
     batch: Batch
     file: int
-    index: int
+    index: int  # type: ignore[assignment]  # the index of its fact hides tuple.index
 
 
 @dataclass
@@ -196,12 +198,12 @@ def judge(segment: Segment, window: Range | None) -> SegmentMap:
     return SegmentMap(segment, window, home, [_runs(facts, each) for each in _stretches(facts, left)])
 
 
-def _runs(facts: tuple[Fact, ...], indices: list[int]) -> list[list[int]]:
+def _runs(facts: Facts, indices: list[int]) -> list[list[int]]:
     """Split batches into runs: side by side, and each batch begins at the offset after the one before."""
     return _split(indices, lambda index: facts[index - 1].last + 1 == facts[index].first)
 
 
-def _stretches(facts: tuple[Fact, ...], indices: list[int]) -> list[list[int]]:
+def _stretches(facts: Facts, indices: list[int]) -> list[list[int]]:
     """Split batches into stretches: side by side, and the offsets increase."""
     return _split(indices, lambda index: facts[index - 1].last < facts[index].first)
 
@@ -216,7 +218,7 @@ def _split(indices: list[int], follows: Callable[[int], bool]) -> list[list[int]
     return parts
 
 
-def _heaviest_chain(facts: tuple[Fact, ...], runs: list[list[int]], window: Range | None) -> list[list[int]]:
+def _heaviest_chain(facts: Facts, runs: list[list[int]], window: Range | None) -> list[list[int]]:
     """Find the runs with increasing offsets that have the most bytes; of equals those with the lower offsets.
 
     A run is taken whole or not at all. One that begins at the file's start with the window's first offset, or ends at
@@ -283,7 +285,8 @@ class _Merge:
                 self.put(file, index, Use.IN_PLACE)
 
     def batch(self, file: int, index: int) -> Batch:
-        return self.maps[file].segment.facts[index]
+        batch: Batch = self.maps[file].segment.facts[index]
+        return batch
 
     def put(self, file: int, index: int, use: Use, first: int | None = None) -> None:
         batch = self.batch(file, index)
@@ -300,8 +303,8 @@ class _Merge:
         start = bisect_left(self.placed, first, key=lambda each: each.last)
         return self.placed[start : self._after(last)]
 
-    def around(self, first: int, last: int) -> tuple[Placed | None, Placed | None]:
-        """What is placed before and after free offsets."""
+    def around(self, last: int) -> tuple[Placed | None, Placed | None]:
+        """What is placed before and after free offsets, the last of which is given."""
         after = self._after(last)
         return self.placed[after - 1] if after else None, self.placed[after] if after < len(self.placed) else None
 
@@ -328,9 +331,9 @@ class _Merge:
         runs = [run for stretch in stretches for run in stretch]
         chain = _heaviest_chain(facts, runs, None)
         first, last = facts[chain[0][0]].first, facts[chain[-1][-1]].last
-        low, high = self.around(first, last)
+        low, high = self.around(last)
         is_between = high is not None and (low is not None or self.maps[file].segment.name <= first)
-        continues = low is not None and low.last + 1 == first or high is not None and high.first == last + 1
+        continues = (low is not None and low.last + 1 == first) or (high is not None and high.first == last + 1)
         if not self.touching(first, last) and (is_between or continues or not self.placed):
             for run in chain:
                 for index in run:
@@ -345,7 +348,11 @@ class _Merge:
             free = self.free(file, run)
             size = sum(self.batch(file, index).size for index in free)
             opposed = sum(self.batch(file, index).size for index in run if not all(self.votes(file, [index])))
-            if free and opposed < size and (is_copy and self._is_within(file, run, free) or self._continues(file, run)):
+            if (
+                free
+                and opposed < size
+                and ((is_copy and self._is_within(file, run, free)) or self._continues(file, run))
+            ):
                 for index in free:
                     self.put(file, index, Use.DISPLACED)
 
@@ -366,23 +373,24 @@ class _Merge:
         """
         facts, home = self.maps[file].segment.facts, self.maps[file].home
         first, last = facts[run[0]], facts[run[-1]]
-        low, _ = self.around(first.first, first.first)
-        _, high = self.around(last.last, last.last)
+        low, _ = self.around(first.first)
+        _, high = self.around(last.last)
         end = home[-1] if home else -1
         is_rest = low is not None and low.file == file and low.index == run[0] - 1 and low.index >= end
         if low is not None and low.file == file and end < low.index < run[0]:
-            is_rest |= low.last + 1 == first.first or high is not None and high.first == last.last + 1
+            is_rest |= low.last + 1 == first.first or (high is not None and high.first == last.last + 1)
         is_start = high is not None and high.file == file and high.index == run[-1] + 1 and high.first == last.last + 1
         return is_rest or is_start
 
     def fit(self) -> None:
         """Batches out of place that together fill a hole exactly are placed there."""
-        left = []
-        for file, each in enumerate(self.maps):
-            for stretch in each.others:
-                for run in stretch:
-                    if free := [index for index in self.free(file, run) if (file, index) not in self.uses]:
-                        left.append((self.batch(file, free[0]).first, self.batch(file, free[-1]).last, file, free))
+        runs = [(file, run) for file, one in enumerate(self.maps) for stretch in one.others for run in stretch]
+        pieces = [(file, [i for i in self.free(file, run) if (file, i) not in self.uses]) for file, run in runs]
+        left = [
+            (self.batch(file, free[0]).first, self.batch(file, free[-1]).last, file, free)
+            for file, free in pieces
+            if free
+        ]
         group: list[tuple[int, int, int, list[int]]] = []
         for each in [*sorted(left), (END, END, 0, [])]:
             if group and each[0] <= group[-1][1]:
@@ -394,11 +402,11 @@ class _Merge:
 
     def _place(self, group: list[tuple[int, int, int, list[int]]]) -> None:
         first, last = group[0][0], group[-1][1]
-        low, high = self.around(first, last)
+        low, high = self.around(last)
         edges = {edge for each in self.maps if each.window for edge in each.window}
-        is_low = low is not None and low.last + 1 == first or first in edges
+        is_low = (low is not None and low.last + 1 == first) or first in edges
         is_end = high is None and all(each[2] == len(self.maps) - 1 for each in group)
-        is_high = is_end or high is not None and high.first == last + 1 or last + 1 in edges
+        is_high = is_end or (high is not None and high.first == last + 1) or last + 1 in edges
         if is_low and is_high:
             for _, _, file, free in group:
                 for index in free:
@@ -501,7 +509,7 @@ class _Merge:
             return True
         use = self.uses.get((file, index))
         window = self.maps[file].window
-        return use is Use.OUT_OF_PLACE or use is Use.REPEAT and not (window and fact.first >= window.end)
+        return use is Use.OUT_OF_PLACE or (use is Use.REPEAT and not (window and fact.first >= window.end))
 
 
 def _cut(start: int, end: int, names: list[int]) -> list[Range]:
@@ -530,7 +538,7 @@ def merge(maps: list[SegmentMap], hints: Hints) -> LogMap:
     return LogMap(merged.placed, merged.uses, merged.missing(hints))
 
 
-def map_of(segments: list[Segment], hints: Hints = Hints()) -> LogMap:
+def map_of(segments: list[Segment], hints: Hints | None = None) -> LogMap:
     """Judge a partition: its files in the order of their names."""
     segments = sorted(segments, key=lambda each: each.name)
-    return merge([judge(*each) for each in zip(segments, windows(segments), strict=True)], hints)
+    return merge([judge(*each) for each in zip(segments, windows(segments), strict=True)], hints or Hints())
