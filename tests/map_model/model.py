@@ -451,12 +451,7 @@ class _Merge:
     def missing(self, hints: Hints) -> list[tuple[Range, Reason]]:
         """The complement of what is delivered, from the first name or batch to the last batch or name."""
         is_thinned = self.is_thinned()
-        placed_files = {each.file for each in self.placed}
-        names = {
-            each.segment.name: file for file, each in enumerate(self.maps) if each.window or file not in placed_files
-        }
-        if not names and self.placed:
-            names = {self.placed[0].first: self.placed[0].file}
+        names = {each.segment.name: file for file, each in enumerate(self.maps)}
         starts = sorted(names)
         position = min([*starts, *(each.first for each in self.placed[:1])])
         end = max([*starts, position])

@@ -29,8 +29,7 @@ pub(super) struct Uses<'m> {
 
 /// The missing offsets, in order.
 pub(super) fn missing(placed: &Placed<'_>, uses: &Uses<'_>, compaction: Compaction) -> Vec<MissingOffsets> {
-    let names = names(placed, uses.maps);
-    let holes = holes(placed, &names);
+    let holes = holes(placed);
     if holes.is_empty() {
         return Vec::new();
     }
@@ -42,38 +41,24 @@ pub(super) fn missing(placed: &Placed<'_>, uses: &Uses<'_>, compaction: Compacti
     holes.into_iter().flat_map(|(hole, file)| reasons.explain(hole, file, compaction)).collect()
 }
 
-/// The first offsets of files, in order, with the numbers of these files: their names, unless a file was placed as a whole.
-fn names(placed: &Placed<'_>, maps: &[SegmentMap]) -> Vec<(i64, usize)> {
-    let mut is_placed = vec![false; maps.len()];
-    for placement in placed.moved() {
-        if let Some(place) = is_placed.get_mut(placement.id.file) {
-            *place = true;
-        }
-    }
-    let files = placed.files().iter().zip(maps).zip(is_placed).enumerate();
-    let named = files.filter(|(_, ((_, map), is_placed))| map.window.is_some() || !is_placed);
-    let mut names: Vec<(i64, usize)> = named.map(|(number, ((file, _), _))| (file.name, number)).collect();
-    if names.is_empty() {
-        names.extend(placed.in_offset_order().next().map(|first| (first.offsets.start(), first.id.file)));
-    }
-    names
-}
-
 /// The offsets between placed batches, each with the file in which they should be.
-fn holes(placed: &Placed<'_>, names: &[(i64, usize)]) -> Vec<(OffsetRange, usize)> {
+///
+/// A name that is not believed counts as well: it may be right, and the content that of another file.
+fn holes(placed: &Placed<'_>) -> Vec<(OffsetRange, usize)> {
+    let names: Vec<i64> = placed.files().iter().map(|file| file.name).collect();
     let mut holes = Vec::new();
-    let (Some(&(first, _)), Some(&(last, _))) = (names.first(), names.last()) else { return holes };
+    let (Some(&first), Some(&last)) = (names.first(), names.last()) else { return holes };
     let lowest = placed.in_offset_order().next().map(|placement| placement.offsets.start());
     let mut expected = lowest.map_or(first, |lowest| lowest.min(first));
     // The number of names that are not above `expected`.
     let mut passed = 0;
     let mut close = |expected: &mut i64, start: i64, end: i64| {
         while *expected < start {
-            while names.get(passed).is_some_and(|&(name, _)| name <= *expected) {
+            while names.get(passed).is_some_and(|name| name <= expected) {
                 passed += 1;
             }
-            let cut = names.get(passed).map_or(start, |&(name, _)| name.min(start));
-            let file = names.get(passed.saturating_sub(1)).map_or(0, |&(_, file)| file);
+            let cut = names.get(passed).map_or(start, |&name| name.min(start));
+            let file = passed.saturating_sub(1);
             holes.extend(OffsetRange::new(*expected, cut).map(|hole| (hole, file)));
             *expected = cut;
         }

@@ -170,11 +170,6 @@ impl<'f> Placed<'f> {
         self.touching(offsets).next().is_none()
     }
 
-    /// The placed batches that are not in place in their own file.
-    pub(super) fn moved(&self) -> impl Iterator<Item = &Placement> {
-        self.moved.values()
-    }
-
     /// Whether a placed batch has fewer records than offsets, as after compaction.
     pub(super) fn is_thinned(&self) -> bool {
         self.in_offset_order().any(|placement| self.batch(placement.id).is_some_and(BatchFact::is_thinned))

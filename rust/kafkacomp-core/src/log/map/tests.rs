@@ -5,7 +5,9 @@ mod properties;
 
 use std::convert::Infallible;
 
-use super::{Agreement, BatchFact, ByteRange, CompareRecords, Fact, LogMap, OffsetRange, Placement, SegmentFacts, map_of};
+use super::{
+    Agreement, BatchFact, ByteRange, CompareRecords, Fact, LogMap, OffsetRange, Placement, SegmentFacts, map_of,
+};
 use crate::log::continuity::compaction::Compaction;
 
 /// Two batches agree if the parity of their positions says so: any answer that depends on nothing but the batches.

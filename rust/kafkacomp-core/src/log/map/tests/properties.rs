@@ -91,7 +91,7 @@ fn content(map: &LogMap<'_>) -> (Vec<Placement>, Vec<Finding>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 500 } else { 20_000 }))]
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_facts_have_a_map(mut files in prop::collection::vec(any_file(), 0..6), compaction in compaction()) {
