@@ -2,7 +2,7 @@
 
 use super::assembly::Assembly;
 use super::compare::CompareRecords;
-use super::facts::BatchId;
+use super::facts::{BatchFact, BatchId};
 use super::ranges::OffsetRange;
 use super::runs::{Run, continuous};
 
@@ -76,7 +76,7 @@ fn is_within<C: CompareRecords>(log: &Assembly<'_, '_, C>, file: usize, run: &Ru
 fn continues<C: CompareRecords>(log: &Assembly<'_, '_, C>, file: usize, run: &Run) -> bool {
     // The batch that has the run's first offset or is the last one below it.
     let low = log.placed.before(run.offsets.start().saturating_add(1)).filter(|low| low.id.file == file);
-    let high = log.placed.from(run.offsets.end());
+    let high = log.placed.at_or_after(run.offsets.end());
     let is_followed = high.is_some_and(|high| high.offsets.start() == run.offsets.end());
     let end = log.placed.last_in_place(file);
     let (start, after) = (run.facts.start, run.facts.end);
@@ -132,7 +132,7 @@ fn place<C: CompareRecords>(log: &mut Assembly<'_, '_, C>, group: &[Piece], edge
     let offsets = first.offsets.through(last.offsets);
     let is_edge = |offset: i64| edges.binary_search(&offset).is_ok();
     let low = log.placed.before(offsets.end()).is_some_and(|low| low.offsets.end() == offsets.start());
-    let high = log.placed.from(offsets.end());
+    let high = log.placed.at_or_after(offsets.end());
     let last_file = log.maps().len().checked_sub(1);
     let is_end = high.is_none() && group.iter().all(|piece| Some(piece.file) == last_file);
     let is_followed = high.is_some_and(|high| high.offsets.start() == offsets.end());
@@ -145,6 +145,6 @@ fn place<C: CompareRecords>(log: &mut Assembly<'_, '_, C>, group: &[Piece], edge
 
 /// From the first offset to the last of batches of a run.
 fn span<C: CompareRecords>(log: &Assembly<'_, '_, C>, file: usize, indices: &[usize]) -> Option<OffsetRange> {
-    let offsets = |&index: &usize| log.placed.batch(BatchId { file, index }).map(|batch| batch.offsets());
+    let offsets = |&index: &usize| log.placed.batch(BatchId { file, index }).map(BatchFact::offsets);
     Some(offsets(indices.first()?)?.through(offsets(indices.last()?)?))
 }

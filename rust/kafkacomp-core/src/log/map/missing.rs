@@ -46,29 +46,29 @@ pub(super) fn missing(placed: &Placed<'_>, uses: &Uses<'_>, compaction: Compacti
 /// A name that is not believed counts as well: it may be right, and the content that of another file.
 fn holes(placed: &Placed<'_>) -> Vec<(OffsetRange, usize)> {
     let names: Vec<i64> = placed.files().iter().map(|file| file.name).collect();
+    let (Some(&first), Some(&last)) = (names.first(), names.last()) else { return Vec::new() };
+    let delivered = placed.in_offset_order().map(|placement| placement.offsets);
     let mut holes = Vec::new();
-    let (Some(&first), Some(&last)) = (names.first(), names.last()) else { return holes };
-    let lowest = placed.in_offset_order().next().map(|placement| placement.offsets.start());
-    let mut expected = lowest.map_or(first, |lowest| lowest.min(first));
-    // The number of names that are not above `expected`.
-    let mut passed = 0;
-    let mut close = |expected: &mut i64, start: i64, end: i64| {
-        while *expected < start {
-            while names.get(passed).is_some_and(|name| name <= expected) {
-                passed += 1;
-            }
-            let cut = names.get(passed).map_or(start, |&name| name.min(start));
-            let file = passed.saturating_sub(1);
-            holes.extend(OffsetRange::new(*expected, cut).map(|hole| (hole, file)));
-            *expected = cut;
-        }
-        *expected = end.max(*expected);
-    };
-    for placement in placed.in_offset_order() {
-        close(&mut expected, placement.offsets.start(), placement.offsets.end());
+    let mut expected = None;
+    for offsets in delivered.chain(OffsetRange::new(last, last)) {
+        let start = expected.unwrap_or(first.min(offsets.start()));
+        holes.extend(cut(&names, start, offsets.start()));
+        expected = Some(offsets.end().max(start));
     }
-    close(&mut expected, last, last);
     holes
+}
+
+/// The offsets from `start` to before `end`, cut at the names, each part with the number of the file that should have it.
+fn cut(names: &[i64], mut start: i64, end: i64) -> impl Iterator<Item = (OffsetRange, usize)> {
+    let mut later = names.partition_point(|&name| name <= start);
+    std::iter::from_fn(move || {
+        let until = names.get(later).map_or(end, |&name| name.min(end));
+        let part = OffsetRange::new(start, until).filter(|part| !part.is_empty())?;
+        let file = later.saturating_sub(1);
+        later += names.get(later..)?.partition_point(|&name| name <= until);
+        start = until;
+        Some((part, file))
+    })
 }
 
 /// Decides the reasons of holes.

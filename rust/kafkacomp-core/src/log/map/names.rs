@@ -40,51 +40,45 @@ fn at_home(
 ///
 /// What the leader's epochs say is never cut by a name, but the window of a name by what they say.
 fn between(files: &[SegmentFacts<'_>], believed: &[usize]) -> Vec<OffsetRange> {
-    let mut in_order: Vec<(i64, usize)> =
-        believed.iter().filter_map(|&number| Some((start(files.get(number)?), number))).collect();
+    let start = |file: &SegmentFacts<'_>| file.valid.map_or(file.name, OffsetRange::start);
     // The order is that of the names, unless epochs contradict them.
-    in_order.sort_unstable();
-    let mut windows = Vec::with_capacity(in_order.len());
+    let mut in_order: Vec<usize> = believed.to_vec();
+    in_order.sort_by_key(|&number| files.get(number).map(start));
+    let mut windows = vec![OffsetRange::EMPTY; files.len()];
+    let each = || in_order.iter().filter_map(|&number| Some((number, files.get(number)?)));
     let (mut next, mut next_valid) = (i64::MAX, i64::MAX);
-    for &(start, number) in in_order.iter().rev() {
-        let valid = files.get(number).and_then(|file| file.valid);
-        let end = valid.map_or(next, |valid| valid.end().min(next_valid));
-        windows.push((number, start, end, valid.is_some()));
-        next = start;
-        next_valid = if valid.is_some() { start } else { next_valid };
+    for (number, file) in each().rev() {
+        let end = file.valid.map_or(next, |valid| valid.end().min(next_valid));
+        next = start(file);
+        next_valid = file.valid.map_or(next_valid, OffsetRange::start);
+        windows[number] = OffsetRange::new(next, end).unwrap_or(OffsetRange::EMPTY);
     }
     let mut valid_to = i64::MIN;
-    let mut cut = |&(number, start, end, is_valid): &(usize, i64, i64, bool)| {
-        let start = if is_valid { start } else { start.max(valid_to) };
-        valid_to = if is_valid { end } else { valid_to };
-        let end = files.get(number).map_or(end, |file| end.min(reach(file, start, end)));
-        (number, OffsetRange::new(start, end.max(start)).unwrap_or(OffsetRange::EMPTY))
-    };
-    let mut windows: Vec<(usize, OffsetRange)> = windows.iter().rev().map(&mut cut).collect();
-    windows.sort_unstable_by_key(|&(number, _)| number);
-    windows.into_iter().map(|(_, window)| window).collect()
+    for (number, file) in each() {
+        match file.valid {
+            Some(_) => valid_to = windows[number].end().max(valid_to),
+            None => windows[number] = windows[number].from(valid_to),
+        }
+        windows[number] = within_reach(file, windows[number]);
+    }
+    believed.iter().map(|&number| windows[number]).collect()
 }
 
-/// Where the window of a file begins: at its name, or where the leader's epochs say.
-fn start(file: &SegmentFacts<'_>) -> i64 {
-    file.valid.map_or(file.name, OffsetRange::start)
-}
-
-/// The offset up to which a file may have batches: a segment stores offsets relative to its base in 31 bits.
+/// The part of a window that a file can have: a segment stores offsets relative to its base in 31 bits.
 ///
 /// Brokers older than KAFKA-6264 did not split compacted segments of formats 0 and 1 that exceed this. One batch beyond is not
-/// believed by itself, two that increase are. The window of the file begins at `start`, that of the next one at `next`.
-fn reach(file: &SegmentFacts<'_>, start: i64, next: i64) -> i64 {
-    let reach = start.saturating_add(MAX_RELATIVE_OFFSET).saturating_add(1);
-    let is_beyond =
-        |batch: &BatchFact| batch.magic() < 2 && batch.offsets().start() >= reach && batch.offsets().end() <= next;
+/// believed by itself, two that increase are.
+fn within_reach(file: &SegmentFacts<'_>, window: OffsetRange) -> OffsetRange {
+    let reach = window.start().saturating_add(MAX_RELATIVE_OFFSET).saturating_add(1);
+    let beyond = window.from(reach);
+    let is_beyond = |batch: &BatchFact| batch.magic() < 2 && beyond.contains(batch.offsets());
     match file.facts {
         [.., Fact::Batch(before), Fact::Batch(last)]
             if is_beyond(before) && is_beyond(last) && last.is_above(before) =>
         {
-            next
+            window
         }
-        _ => reach,
+        _ => window.below(reach),
     }
 }
 

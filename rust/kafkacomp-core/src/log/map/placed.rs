@@ -128,7 +128,7 @@ impl<'f> Placed<'f> {
     }
 
     /// The first placed batch that begins at an offset or above it.
-    pub(super) fn from(&self, offset: i64) -> Option<Placement> {
+    pub(super) fn at_or_after(&self, offset: i64) -> Option<Placement> {
         // The first run that ends above the offset: its last batch may begin below it, then the next run is it.
         let place = self.home.partition_point(|stretch| stretch.run.offsets.end() <= offset);
         let home = self.home.get(place).and_then(|Stretch { file, run }| {

@@ -61,8 +61,18 @@ impl OffsetRange {
 
     /// The offsets that are in both; an empty range if there are none.
     pub fn intersection(self, other: Self) -> Self {
-        let start = self.start.max(other.start);
-        Self { start, end: self.end.min(other.end).max(start) }
+        self.from(other.start).below(other.end)
+    }
+
+    /// The offsets that are not below `start`.
+    pub(super) fn from(self, start: i64) -> Self {
+        let start = self.start.max(start);
+        Self { start, end: self.end.max(start) }
+    }
+
+    /// The offsets that are below `end`.
+    pub(super) fn below(self, end: i64) -> Self {
+        Self { end: self.end.min(end).max(self.start), ..self }
     }
 
     /// The offsets from the start of this range to the end of `later`, which does not end below that.

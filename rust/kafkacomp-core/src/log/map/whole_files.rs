@@ -33,7 +33,7 @@ fn place<C: CompareRecords>(log: &mut Assembly<'_, '_, C>, file: usize, chain: &
     if !log.placed.is_free(offsets) {
         return false;
     }
-    let (low, high) = (log.placed.before(offsets.end()), log.placed.from(offsets.end()));
+    let (low, high) = (log.placed.before(offsets.end()), log.placed.at_or_after(offsets.end()));
     let is_above_name = log.placed.files().get(file).is_some_and(|file| file.name <= offsets.start());
     let is_between = high.is_some() && (low.is_some() || is_above_name);
     let continues = low.is_some_and(|low| low.offsets.end() == offsets.start())
