@@ -5,6 +5,7 @@
 //! | [`read`] | segments in chunks, resynchronization after a corrupt batch, following an active log |
 //! | [`index`] | indexes, snapshots, checkpoints |
 //! | [`continuity`] | batches in order, missing offsets, files that overlap |
+//! | [`map`] | which batches belong to the log, at which offsets, and what is missing |
 //! | [`mod@write`] | writing a partition's folder as a broker does |
 //! | [`maintain`] | verify, repair, rewrite, migrate |
 
@@ -12,6 +13,7 @@ pub mod continuity;
 mod error;
 pub mod index;
 pub mod maintain;
+pub mod map;
 pub mod read;
 pub mod write;
 

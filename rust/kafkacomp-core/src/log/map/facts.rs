@@ -1,0 +1,123 @@
+//! What a survey finds in a segment file, in the order of positions.
+
+use super::ranges::{ByteRange, OffsetRange};
+
+/// What is at a range of bytes of a segment file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fact {
+    /// A batch. In a verified survey its checksum is right.
+    Batch(BatchFact),
+    /// Bytes in which no intact batch was found, because they are corrupt or cannot be read.
+    Corrupt(ByteRange),
+    /// Zeros up to the end of the file, as in a preallocated one.
+    Zeros(ByteRange),
+}
+
+impl Fact {
+    /// The batch, if it is one.
+    #[inline]
+    pub const fn batch(&self) -> Option<&BatchFact> {
+        match self {
+            Self::Batch(batch) => Some(batch),
+            Self::Corrupt(_) | Self::Zeros(_) => None,
+        }
+    }
+
+    /// The bytes.
+    pub const fn bytes(&self) -> ByteRange {
+        match self {
+            Self::Batch(batch) => batch.bytes,
+            Self::Corrupt(bytes) | Self::Zeros(bytes) => *bytes,
+        }
+    }
+}
+
+/// The fields of a batch by which it is judged. It has at least one byte and one offset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchFact {
+    bytes: ByteRange,
+    offsets: OffsetRange,
+    checksum: u32,
+    records: Option<u32>,
+    magic: i8,
+}
+
+impl BatchFact {
+    /// A batch at `bytes` with `offsets`. `checksum` is the stored one; it covers everything but the base offset and the leader
+    /// epoch. `records` is the number of records, if the header has it. `None` if there are no bytes or no offsets.
+    pub fn new(bytes: ByteRange, offsets: OffsetRange, checksum: u32, records: Option<u32>, magic: i8) -> Option<Self> {
+        let batch = Self { bytes, offsets, checksum, records, magic };
+        (!bytes.is_empty() && !offsets.is_empty()).then_some(batch)
+    }
+
+    /// Its bytes in the file.
+    pub const fn bytes(&self) -> ByteRange {
+        self.bytes
+    }
+
+    /// Its offsets. Those of a wrapper that was not decompressed are only the last one, which is all that its header has.
+    #[inline]
+    pub const fn offsets(&self) -> OffsetRange {
+        self.offsets
+    }
+
+    /// The message format: 0, 1 or 2.
+    pub const fn magic(&self) -> i8 {
+        self.magic
+    }
+
+    /// Whether it has fewer records than offsets, as after compaction.
+    pub(super) fn is_thinned(&self) -> bool {
+        self.records.is_some_and(|records| u64::from(records) < self.offsets.len())
+    }
+
+    /// Whether all that the checksum covers is equal.
+    pub(super) fn has_content_of(&self, other: &Self) -> bool {
+        self.offsets.len() == other.offsets.len()
+            && self.checksum == other.checksum
+            && self.bytes.len() == other.bytes.len()
+            && self.magic == other.magic
+    }
+
+    /// Whether it begins at the offset after those of `before`.
+    pub(super) fn continues(&self, before: &Self) -> bool {
+        before.offsets.end() == self.offsets.start()
+    }
+
+    /// Whether its offsets are above those of `before`.
+    #[inline]
+    pub(super) fn is_above(&self, before: &Self) -> bool {
+        before.offsets.end() <= self.offsets.start()
+    }
+}
+
+/// A segment file before it is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SegmentFacts<'f> {
+    /// The base offset in its name. The files of a partition have different ones.
+    pub name: i64,
+    /// What is in it, in the order of positions; the ranges do not overlap.
+    pub facts: &'f [Fact],
+    /// Whether its offset index has entries for bytes after the end of the file.
+    pub is_truncated: bool,
+    /// The offsets that the leader's epochs allow in a remote segment; `None` if nothing restricts them.
+    pub valid: Option<OffsetRange>,
+}
+
+impl SegmentFacts<'_> {
+    /// The indices of the batches whose offsets are valid, and the batches.
+    pub(super) fn batches(&self) -> impl Iterator<Item = (usize, &BatchFact)> {
+        let is_valid = |batch: &BatchFact| self.valid.is_none_or(|valid| valid.contains(batch.offsets()));
+        let batches = self.facts.iter().enumerate().filter_map(|(index, fact)| Some((index, fact.batch()?)));
+        batches.filter(move |(_, batch)| is_valid(batch))
+    }
+}
+
+/// A batch of a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BatchId {
+    /// The number of its file in the order of names.
+    pub file: usize,
+    /// The index of its fact.
+    pub index: usize,
+}

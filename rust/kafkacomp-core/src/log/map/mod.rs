@@ -1,0 +1,52 @@
+//! The map of a log: which batches of a partition belong to it, at which offsets, and what is missing.
+//!
+//! One judgement for all readers and tools. It is pure: a survey turns each segment file into facts, [`windows`] and [`judge`]
+//! judge each file by itself, and [`merge`] joins them. What is stated here is explained in `docs/design/map.md`.
+//!
+//! ```text
+//! bytes --survey--> facts --judge--> segment maps --merge--> log map: batches in the order of offsets, missing ranges
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | [`ranges`], [`facts`] | half-open ranges; batches, corrupt bytes and zeros |
+//! | [`survey`] | facts from the bytes of a segment file; the only I/O |
+//! | [`names`] | rule 1: the window of a file, from its name to the next believed one |
+//! | [`judge`](mod@judge), [`segment`] | rule 2: the batches of one file that are in place |
+//! | [`partition`] | rules 3 to 7: all files, holes, restored batches, what is missing |
+//! | [`finding`] | what is to be reported, as data |
+
+mod assembly;
+mod chain;
+pub mod compare;
+pub mod facts;
+pub mod finding;
+mod holes;
+pub mod judge;
+pub mod missing;
+pub mod names;
+pub mod partition;
+mod placed;
+pub mod ranges;
+mod restore;
+mod runs;
+pub mod segment;
+pub mod stored_records;
+pub mod survey;
+mod whole_files;
+
+#[cfg(test)]
+mod tests;
+
+pub use compare::{Agreement, CompareRecords};
+pub use facts::{BatchFact, BatchId, Fact, SegmentFacts};
+pub use finding::Finding;
+pub use judge::judge;
+pub use missing::MissingOffsets;
+pub use names::windows;
+pub use partition::{LogMap, map_of, merge};
+pub use placed::Placement;
+pub use ranges::{ByteRange, OffsetRange};
+pub use segment::{SegmentMap, Use};
+pub use stored_records::StoredRecords;
+pub use survey::Survey;

@@ -1,0 +1,108 @@
+//! The map of a partition: rules 3 to 7, in this order.
+//!
+//! What is in place in its own file is never changed by another file. Every other batch only fills holes.
+
+use std::collections::BTreeMap;
+
+use super::assembly::Assembly;
+use super::compare::CompareRecords;
+use super::facts::{BatchFact, BatchId, SegmentFacts};
+use super::holes::{fill, fit};
+use super::judge::judge;
+use super::missing::{MissingOffsets, Uses, missing};
+use super::names::windows;
+use super::placed::{Placed, Placement};
+use super::ranges::OffsetRange;
+use super::restore::{restore, set_rest};
+use super::segment::{SegmentMap, Use};
+use super::whole_files::place_whole_files;
+use crate::log::continuity::compaction::Compaction;
+
+/// The judgement of a partition.
+#[derive(Debug, Clone)]
+pub struct LogMap<'f> {
+    placed: Placed<'f>,
+    windows: Vec<Option<OffsetRange>>,
+    /// The uses of the batches that are not in place in their own file.
+    uses: BTreeMap<BatchId, Use>,
+    missing: Vec<MissingOffsets>,
+}
+
+impl<'f> LogMap<'f> {
+    /// The files, in the order of their names.
+    pub fn files(&self) -> &[SegmentFacts<'f>] {
+        self.placed.files()
+    }
+
+    /// The offsets that a file should have; `None` if its name is not believed.
+    pub fn window(&self, file: usize) -> Option<OffsetRange> {
+        self.windows.get(file).copied().flatten()
+    }
+
+    /// The fact of a batch.
+    pub fn batch(&self, id: BatchId) -> Option<&'f BatchFact> {
+        self.placed.batch(id)
+    }
+
+    /// What is delivered, in the order of offsets. No two batches share an offset.
+    pub fn in_offset_order(&self) -> impl Iterator<Item = Placement> {
+        self.placed.in_offset_order()
+    }
+
+    /// What is done with a batch; `None` if there is none, or if the leader's epochs exclude its offsets.
+    pub fn use_of(&self, id: BatchId) -> Option<Use> {
+        self.uses.get(&id).copied().or_else(|| self.placed.is_in_place(id).then_some(Use::InPlace))
+    }
+
+    /// The uses of the batches that are not in place in their own file, in the order of files and positions.
+    pub fn exceptions(&self) -> impl Iterator<Item = (BatchId, Use)> {
+        self.uses.iter().map(|(&id, &batch_use)| (id, batch_use))
+    }
+
+    /// The offsets that are not delivered, from the first name or batch to the last, in order.
+    pub fn missing(&self) -> &[MissingOffsets] {
+        &self.missing
+    }
+}
+
+/// Judges a partition: the files in any order.
+///
+/// # Errors
+/// Records that must be compared cannot be read.
+pub fn map_of<'f, C: CompareRecords>(
+    files: &[SegmentFacts<'f>],
+    compaction: Compaction,
+    records: &mut C,
+) -> Result<LogMap<'f>, C::Error> {
+    let mut files = files.to_vec();
+    files.sort_by_key(|file| file.name);
+    let windows = windows(&files);
+    let maps: Vec<SegmentMap> = files.iter().zip(windows).map(|(file, window)| judge(file, window)).collect();
+    merge(&files, &maps, compaction, records)
+}
+
+/// Joins the judgements of a partition's files, which are in the order of their names, each with its map.
+///
+/// # Errors
+/// Records that must be compared cannot be read.
+pub fn merge<'f, C: CompareRecords>(
+    files: &[SegmentFacts<'f>],
+    maps: &[SegmentMap],
+    compaction: Compaction,
+    records: &mut C,
+) -> Result<LogMap<'f>, C::Error> {
+    let mut log = Assembly::new(Placed::new(files, maps), maps, records);
+    if maps.iter().any(|map| !map.others.is_empty()) {
+        place_whole_files(&mut log);
+        fill(&mut log)?;
+        fit(&mut log);
+        let is_thinned = compaction == Compaction::Unknown && log.placed.is_thinned();
+        restore(&mut log, compaction.or_thinned(is_thinned))?;
+        set_rest(&mut log)?;
+    }
+    let (placed, uses) = log.finish();
+    let use_of = |id: BatchId| uses.get(&id).copied();
+    let missing = missing(&placed, &Uses { maps, use_of: &use_of }, compaction);
+    let windows = maps.iter().map(|map| map.window).collect();
+    Ok(LogMap { placed, windows, uses, missing })
+}

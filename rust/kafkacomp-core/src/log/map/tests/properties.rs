@@ -1,0 +1,182 @@
+//! Properties of the map of any facts.
+
+use proptest::prelude::*;
+
+use super::{Part, facts, file, map};
+use crate::log::continuity::compaction::Compaction;
+use crate::log::map::{BatchId, Fact, Finding, LogMap, OffsetRange, Placement, SegmentFacts, Use, judge, windows};
+
+/// Offsets close to one another, and the extreme ones.
+fn offset() -> impl Strategy<Value = i64> {
+    prop_oneof![
+        20 => -2_i64..60,
+        1 => prop_oneof![Just(i64::MIN), Just(i64::MIN + 1), Just(i64::MAX - 1), Just(i64::MAX), any::<i64>()],
+        1 => (1_i64 << 31) - 3..(1 << 31) + 3,
+    ]
+}
+
+fn part() -> impl Strategy<Value = Part> {
+    prop_oneof![
+        8 => (offset(), 0_i64..6, 1_u64..9000)
+            .prop_map(|(first, more, size)| Part::Batch { first, last: first.saturating_add(more), size }),
+        1 => (offset(), offset(), 1..=u64::MAX).prop_map(|(first, last, size)| Part::Batch { first, last, size }),
+        2 => (0_u64..9000).prop_map(Part::Corrupt),
+        1 => (0_u64..9000).prop_map(Part::Zeros),
+    ]
+}
+
+/// Name, parts, whether it is truncated, and valid offsets.
+type AnyFile = (i64, Vec<Part>, bool, Option<(i64, i64)>);
+
+fn any_file() -> impl Strategy<Value = AnyFile> {
+    let valid = prop_oneof![4 => Just(None), 1 => (offset(), offset()).prop_map(Some)];
+    (offset(), prop::collection::vec(part(), 0..12), any::<bool>(), valid)
+}
+
+fn compaction() -> impl Strategy<Value = Compaction> {
+    prop_oneof![Just(Compaction::Unknown), Just(Compaction::Somewhere), offset().prop_map(Compaction::To)]
+}
+
+/// Files that continue one another: in each, batches of these numbers of offsets after gaps.
+fn intact_log() -> impl Strategy<Value = Vec<Vec<Part>>> {
+    let batch = (prop_oneof![3 => Just(0_i64), 1 => 0_i64..4], 1_i64..6, 1_u64..9000);
+    prop::collection::vec(prop::collection::vec(batch, 1..8), 1..5).prop_map(|files| {
+        let mut next = 0;
+        let mut part = |(gap, room, size)| {
+            let first = next + gap;
+            next = first + room;
+            Part::Batch { first, last: next - 1, size }
+        };
+        files.into_iter().map(|batches| batches.into_iter().map(&mut part).collect()).collect()
+    })
+}
+
+fn name_of(facts: &[Fact]) -> i64 {
+    facts[0].batch().unwrap().offsets().start()
+}
+
+/// Each offset at most once and in order; what is missing is the complement; every batch has one use.
+fn check(map: &LogMap<'_>) {
+    let delivered: Vec<Placement> = map.in_offset_order().collect();
+    let mut all: Vec<OffsetRange> = delivered.iter().map(|placement| placement.offsets).collect();
+    assert!(all.windows(2).all(|pair| pair[0].end() <= pair[1].start()), "{all:?}");
+    assert!(map.missing().iter().all(|missing| !missing.offsets.is_empty()));
+    assert!(map.missing().windows(2).all(|pair| pair[0].offsets.end() <= pair[1].offsets.start()));
+    all.extend(map.missing().iter().map(|missing| missing.offsets));
+    all.sort_unstable();
+    assert!(all.windows(2).all(|pair| pair[0].end() == pair[1].start()), "{all:?}");
+
+    let mut used = Vec::new();
+    for (number, file) in map.files().iter().enumerate() {
+        for (index, fact) in file.facts.iter().enumerate() {
+            let id = BatchId { file: number, index };
+            let is_valid = |offsets| file.valid.is_none_or(|valid| valid.contains(offsets));
+            let expects_use = fact.batch().is_some_and(|batch| is_valid(batch.offsets()));
+            assert_eq!(map.use_of(id).is_some(), expects_use, "{id:?}");
+            used.extend(map.use_of(id).filter(|found| is_delivered(*found)).map(|_| id));
+        }
+    }
+    let mut ids: Vec<BatchId> = delivered.iter().map(|placement| placement.id).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, used);
+}
+
+fn is_delivered(found: Use) -> bool {
+    matches!(found, Use::InPlace | Use::Displaced | Use::Restored { .. })
+}
+
+/// Everything that a map says.
+fn content(map: &LogMap<'_>) -> (Vec<Placement>, Vec<Finding>) {
+    (map.in_offset_order().collect(), map.findings().collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_facts_have_a_map(mut files in prop::collection::vec(any_file(), 0..6), compaction in compaction()) {
+        files.sort_by_key(|file| file.0);
+        files.dedup_by_key(|file| file.0);
+        let facts: Vec<Vec<Fact>> = files.iter().map(|file| facts(&file.1)).collect();
+        let mut segments: Vec<SegmentFacts<'_>> = files.iter().zip(&facts).map(|(file, facts)| {
+            let valid = file.3.and_then(|(start, end)| OffsetRange::new(start, end));
+            SegmentFacts { name: file.0, facts, is_truncated: file.2, valid }
+        }).collect();
+        let found = map(&segments, compaction);
+        check(&found);
+        let all = windows(&segments);
+        for (number, one) in all.iter().enumerate() {
+            prop_assert!(all[number + 1..].iter().flatten().all(|other| one.is_none_or(|one| !one.overlaps(*other))));
+        }
+        segments.reverse();
+        prop_assert_eq!(content(&map(&segments, compaction)), content(&found));
+    }
+
+    #[test]
+    fn files_of_one_name_have_a_map(files in prop::collection::vec(any_file(), 0..6), compaction in compaction()) {
+        let facts: Vec<Vec<Fact>> = files.iter().map(|file| facts(&file.1)).collect();
+        let segments: Vec<SegmentFacts<'_>> = facts.iter().map(|facts| file(5, facts)).collect();
+        check(&map(&segments, compaction));
+    }
+
+    #[test]
+    fn an_intact_log_is_in_place(log in intact_log(), compaction in compaction()) {
+        let facts: Vec<Vec<Fact>> = log.iter().map(|parts| facts(parts)).collect();
+        let segments: Vec<SegmentFacts<'_>> = facts.iter().map(|facts| file(name_of(facts), facts)).collect();
+        for (segment, window) in segments.iter().zip(windows(&segments)) {
+            prop_assert!(judge(segment, window).is_in_order());
+        }
+        let found = map(&segments, compaction);
+        check(&found);
+        prop_assert_eq!(found.exceptions().count(), 0);
+    }
+
+    /// P3: what is in place in its file is delivered, whatever happens to another file.
+    #[test]
+    fn nothing_in_one_file_hides_a_batch_of_another(
+        log in intact_log(), number: prop::sample::Index, parts in prop::collection::vec(part(), 0..12),
+        compaction in compaction(),
+    ) {
+        let mut facts: Vec<Vec<Fact>> = log.iter().map(|parts| facts(parts)).collect();
+        let names: Vec<i64> = facts.iter().map(|facts| name_of(facts)).collect();
+        let damaged = number.index(facts.len());
+        facts[damaged] = super::facts(&parts);
+        let segments: Vec<SegmentFacts<'_>> =
+            names.iter().zip(&facts).map(|(&name, facts)| file(name, facts)).collect();
+        let found = map(&segments, compaction);
+        check(&found);
+        for (file, facts) in facts.iter().enumerate().filter(|(file, _)| *file != damaged) {
+            for index in 0..facts.len() {
+                prop_assert_eq!(found.use_of(BatchId { file, index }), Some(Use::InPlace));
+            }
+        }
+    }
+
+    /// Damage that only destroys: batches are gone, or corrupt bytes are in their place.
+    #[test]
+    fn what_is_left_of_an_intact_log_is_in_place(
+        log in intact_log(), holes in prop::collection::vec(0_u8..4, 40), compaction in compaction(),
+    ) {
+        let names: Vec<i64> = log.iter().map(|parts| name_of(&facts(parts))).collect();
+        let mut hole = holes.into_iter().cycle();
+        let destroy = |parts: Vec<Part>| -> Vec<Part> {
+            parts.into_iter().filter_map(|part| match hole.next() {
+                Some(0) => Some(Part::Corrupt(100)),
+                Some(1) => None,
+                _ => Some(part),
+            }).collect()
+        };
+        let facts: Vec<Vec<Fact>> = log.into_iter().map(destroy).map(|parts| facts(&parts)).collect();
+        let segments: Vec<SegmentFacts<'_>> =
+            names.iter().zip(&facts).map(|(&name, facts)| file(name, facts)).collect();
+        let found = map(&segments, compaction);
+        check(&found);
+        prop_assert_eq!(found.exceptions().count(), 0);
+    }
+}
+
+#[test]
+fn a_partition_without_files_has_nothing() {
+    let found = map(&[], Compaction::Unknown);
+    assert_eq!(content(&found), (Vec::new(), Vec::new()));
+}
