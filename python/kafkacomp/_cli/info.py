@@ -124,9 +124,11 @@ def _lines(found: LogDirInfo) -> Sequence[str]:
         source = "" if found.is_verified else " (of batch headers: records may be earlier)"
         lines.append(f"time: {time_text(found.first_timestamp)} to {time_text(found.last_timestamp)}{source}")
     if found.size and all(each.report is None for each in found.partitions):
-        share = found.bytes_read / found.size
+        # The search for the next intact batch reads bytes again.
+        again = f"some of their {found.size:,} more than once" if found.bytes_read > found.size else None
+        share = again or f"{found.bytes_read / found.size:.2%}"
         lines.append(
-            f"read for this: {found.bytes_read:,} bytes of the segments ({share:.2%}), only headers: "
+            f"read for this: {found.bytes_read:,} bytes of the segments ({share}), only headers: "
             "--deep verifies every batch"
         )
     lines += _listed(
