@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafkacomp import _kafkacomp
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+from kafkacomp._storage.losses import known_losses
 from kafkacomp._threads import map_on_threads
 from kafkacomp.arrow import MissingRange
 from kafkacomp.log._check import check_partition
@@ -62,7 +63,8 @@ def describe_partition(
         open_transactions=tuple(transactions),
     )
     if not deep or described.errors:
-        return described
+        lacking = [each for each in missing if each.reason != "compacted"]
+        return replace(described, known_losses=known_losses([partition], lacking))
     report = check_partition(partition, log_format=log_format, max_output_size=max_output_size, progress=progress)
     return _verified(described, partition, report)
 
@@ -117,6 +119,7 @@ def _verified(described: PartitionInfo, partition: Partition, report: PartitionR
         found,
         missing=report.missing,
         more_missing=report.more_missing,
+        known_losses=report.known_losses,
         open_transactions=described.open_transactions,
         report=report,
     )
