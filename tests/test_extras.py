@@ -70,8 +70,14 @@ def test_a_submodule_whose_extra_is_not_installed() -> None:
     ]
 
 
-def test_polars_is_named_with_its_extra() -> None:
-    program = (
-        "try:\n    import kafkacomp.polars\nexcept ModuleNotFoundError as error:\n    print(json.dumps(str(error)))"
-    )
-    assert run(README, program) == "polars is not installed: pip install 'kafkacomp[polars]'"
+@pytest.mark.parametrize(
+    ("way", "command"),
+    [
+        ("import kafkacomp.polars", "polars is not installed: pip install 'kafkacomp[polars]'"),
+        ("kc.scan(b'').to_polars()", "polars is not installed: pip install 'kafkacomp[polars]'"),
+        ("kc.scan(b'').to_pandas()", "pandas is not installed: pip install pandas"),
+    ],
+)
+def test_the_command_that_installs_what_is_missing(way: str, command: str) -> None:
+    program = f"try:\n    {way}\nexcept ModuleNotFoundError as error:\n    print(json.dumps(str(error)))"
+    assert run(README, program) == command

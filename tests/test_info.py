@@ -155,6 +155,11 @@ def test_what_is_corrupt_or_missing(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert f"missing: g-0: offsets {first} to {last} (gap)" in shown(capsys, 1, tmp_path / "other")
 
 
+def test_bytes_that_are_read_again_are_no_share(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes.txt").write_text("this is a text, and no log")
+    assert "(some of their 26 more than once)" in shown(capsys, 1, tmp_path / "notes.txt")
+
+
 def test_a_wrong_size_hides_only_its_batch(tmp_path: Path) -> None:
     """Where a size leads to no batch, the batch is verified, and the walk resumes at the next intact one."""
     count = segment(tmp_path / "t-0", 4096, 100_000)

@@ -449,6 +449,24 @@ def test_an_export_shows_known_losses(tmp_path: Path, run: Run) -> None:
     assert "missing: t-0: offsets 30 to 39 (gap)" in err
 
 
+@pytest.mark.parametrize("command", [["info"], ["info", "--deep"], ["dump"], ["dump", "--deep", "--start-offset", "5"]])
+def test_info_and_dump_accept_known_losses(tmp_path: Path, run: Run, command: list[str]) -> None:
+    target = tmp_path / "new" / "t-0"
+    log.repair(damaged(tmp_path / "old" / "t-0"), target)
+    status, out, _ = run(*command, target)
+    assert status == 0
+    if command[0] == "info":
+        assert [line for line in out.splitlines() if line.startswith(("known loss: ", "missing: "))] == [
+            "known loss: t-0: offsets 10 to 19 (corrupt)",
+            "known loss: t-0: offsets 40 to 59 (gap)",
+        ]
+        assert len(json.loads(run(*command, target, "--json")[1])["topics"][0]["partitions"][0]["knownLosses"]) == 2
+    lose(target, 30)
+    assert run(*command, target)[0] == 1
+    (target / FILE).unlink()
+    assert run(*command, target)[0] == 1
+
+
 def test_rows_of_a_log_with_known_losses_are_written(tmp_path: Path) -> None:
     """What is known is acknowledged, by every function that makes a copy."""
     target = tmp_path / "new" / "t-0"

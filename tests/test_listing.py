@@ -257,6 +257,10 @@ def test_two_disks_are_both_read_and_never_merged(
     assert logs.verify().segments_count == 4
     status, out, _ = command(capsys, "verify", "--json", tmp_path)
     assert (status, json.loads(out)["segments"]) == (0, 4)
+    assert ["in 2 folders" in each["message"] for each in json.loads(out)["warnings"]] == [True]
+    for name in ("info", "dump"):
+        status, _, err = command(capsys, name, tmp_path)
+        assert (status, err.count("in 2 folders")) == (0, 1)
     for job in (log.repair, log.recompress):
         with pytest.raises(ValueError, match="in 2 folders"):
             job(tmp_path, tmp_path.with_name("out"))

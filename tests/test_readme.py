@@ -107,6 +107,7 @@ def _is_known(name: str) -> bool:
 #: Names that are an attribute of something in an example, a value, or Spark's own.
 _OTHER = {
     "reader.report": hasattr(kc.scan(b""), "report"),
+    "reader.to_pandas()": hasattr(kc.scan(b""), "to_pandas"),
     "read_committed": "read_committed" in get_args(IsolationLevel),
     "spark.readStream": True,
     "df.writeStream": True,

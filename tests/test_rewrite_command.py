@@ -212,6 +212,20 @@ def test_what_a_format_does_not_have(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lz4", "old"]
 
 
+def test_lines_about_missing_offsets_are_those_of_other_commands(tmp_path: Path, run: Run) -> None:
+    """A line for a partition; what compaction explains is not missing."""
+    for what in ("recompress", "repair"):
+        status, out, _ = run(what, golden("compact"), tmp_path / f"compact {what}")
+        assert (status, re.findall("^missing: .*", out, re.MULTILINE)) == (0, [])
+    values = pa.table({"offset": [*range(10), *range(20, 30), *range(40, 50)], "value": ["v"] * 30})
+    kc.write(values, tmp_path / "log", topic="t", batch_bytes=1)
+    status, out, _ = run("recompress", tmp_path / "log", tmp_path / "gaps")
+    assert (status, re.findall("^missing: .*", out, re.MULTILINE)) == (
+        1,
+        ["missing: t-0: offsets 10 to 19 (gap), 30 to 39 (gap)"],
+    )
+
+
 def test_progress_rises_to_the_total(tmp_path: Path) -> None:
     total = sum(path.stat().st_size for path in MODERN.glob("txn-open/*/*.log"))
     rewrites: list[Callable[..., object]] = [log.recompress, log.repair]
@@ -355,7 +369,7 @@ def test_command_repair(run: Run, tmp_path: Path) -> None:
         (("recompress", SOUND, "NEW", "--max-output-size", "10"), 1, "more than 10 bytes"),
         (("convert", SOUND, "NEW"), 2, "--to-magic"),
         (("convert", SOUND, "NEW", "--to-magic", "3"), 2, "--to-magic"),
-        (("convert", SOUND, "NEW", "--to-magic", "1"), 1, "zstd"),
+        (("convert", SOUND, "NEW", "--to-magic", "1"), 2, "zstd, which formats before magic 2 do not have"),
         (("convert", SOUND, "NEW", "--to-magic", "1", "--first-offset", "5"), 2, "0.7"),
         (("repair", SOUND, "NEW", "--corrupt", "burn"), 2, "burn"),
         (("repair", SOUND, "THERE"), 2, "the target exists: choose another one, or remove it"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -156,8 +157,8 @@ def test_dump_and_verify_what_cannot_be_read(tmp_path: Path, capsys: pytest.Capt
     """A missing key is an error; an object whose chunks are corrupt does not end the check."""
     case = next(case for case in CASES if case.name == "gold-a-both-txn-0")
     for command in ("dump", "verify"):
-        assert run([command, str(case.folder)]) in {1, 2}
-        assert "whose private key is not available" in capsys.readouterr().err
+        assert run([command, str(case.folder)]) == 2
+        assert re.search(r"whose private key is not available: .*--encryption-key \w+=", capsys.readouterr().err)
     folder = tmp_path / case.folder.relative_to(case.storage)
     shutil.copytree(case.folder, folder)
     logs, manifests = sorted(folder.glob("*.log")), sorted(folder.glob("*.rsm-manifest"))
@@ -177,7 +178,7 @@ def test_a_key_is_not_repeated(capsys: pytest.CaptureFixture[str]) -> None:
     text = "-----BEGIN PRIVATE KEY----- c2VjcmV0"
     for value in (text, f"={text}"):
         assert run(["tiered", str(case.folder), "--encryption-key", value]) == 2
-    assert run(["export", str(case.folder), "-o", "x.csv", "--encryption-key", f"key1={text}"]) in {1, 2}
+    assert run(["export", str(case.folder), "-o", "x.csv", "--encryption-key", f"key1={text}"]) == 2
     captured = capsys.readouterr()
     assert "c2VjcmV0" not in captured.out + captured.err
 

@@ -7,7 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from kafkacomp._text import printable
-from kafkacomp.exceptions import KafkaCompError
+from kafkacomp.exceptions import KafkaCompError, UnsupportedCompressionTypeError
+from kafkacomp.tiered.keys import EncryptionKeyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +18,8 @@ FINE, CORRUPT, WRONG_USE, FAILED, INTERRUPTED, PIPE_CLOSED, TERMINATED = 0, 1, 2
 _WRONG_PATHS: Final = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
 #: The first that fits decides: most errors of this package and some of the operating system are ValueErrors, too.
 _STATUSES: Final = (
+    # What is read may be intact: another compression type, or the right key, is needed.
+    ((EncryptionKeyError, UnsupportedCompressionTypeError), WRONG_USE),
     (KafkaCompError, CORRUPT),
     ((ImportError, *_WRONG_PATHS), WRONG_USE),
     ((OSError, MemoryError), FAILED),

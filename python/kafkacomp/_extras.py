@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING, Any, Final
 
 __all__ = ["alt", "fs", "pa", "parquet", "pc", "require", "with_command"]
 
-#: The extra that installs a package (``project.optional-dependencies``).
-_EXTRAS: Final = {
-    "altair": "report",
-    "click": "cli",
-    "fsspec": "remote",
-    "jinja2": "report",
-    "pandas": "spark",
-    "polars": "polars",
-    "pyarrow": "arrow",
-    "pyspark": "spark",
-    "rich": "cli",
-    "vl_convert": "report",
+#: What pip installs for a package: an extra of this one (``project.optional-dependencies``), or pandas alone, because
+#: readers convert to it without the rest of the extra ``spark``.
+_REQUIREMENTS: Final = {
+    "altair": "'kafkacomp[report]'",
+    "click": "'kafkacomp[cli]'",
+    "fsspec": "'kafkacomp[remote]'",
+    "jinja2": "'kafkacomp[report]'",
+    "pandas": "pandas",
+    "polars": "'kafkacomp[polars]'",
+    "pyarrow": "'kafkacomp[arrow]'",
+    "pyspark": "'kafkacomp[spark]'",
+    "rich": "'kafkacomp[cli]'",
+    "vl_convert": "'kafkacomp[report]'",
 }
 
 
 def with_command(error: ModuleNotFoundError) -> ModuleNotFoundError:
-    """The error with the command that installs the package; the same error for a package of no extra."""
+    """The error with the command that installs the package; the same error for any other package."""
     package = (error.name or "").partition(".")[0]
-    if package not in _EXTRAS:
+    if package not in _REQUIREMENTS:
         return error
-    command = f"pip install 'kafkacomp[{_EXTRAS[package]}]'"
-    return ModuleNotFoundError(f"{package} is not installed: {command}", name=package)
+    return ModuleNotFoundError(f"{package} is not installed: pip install {_REQUIREMENTS[package]}", name=package)
 
 
 def require(module: str) -> Any:  # noqa: ANN401 - as `import` is for packages without types

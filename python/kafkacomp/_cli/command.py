@@ -52,6 +52,7 @@ from kafkacomp._click import Size, parsed
 from kafkacomp._exit_status import CORRUPT, INTERRUPTED, TERMINATED, WRONG_USE
 from kafkacomp._exit_status import run as ended
 from kafkacomp._losses import missing_lines, unacknowledged
+from kafkacomp._storage.discovery import warn_of_copies
 from kafkacomp._storage.files import BATCHES
 from kafkacomp._storage.losses import loss_files_of
 from kafkacomp._text import count_text, printable, time_text
@@ -189,6 +190,7 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
     selected = Selected(bounds=chosen, first=first, last=last, limit=limit)
     found = files_of(paths, encryption_keys, storage_options, chosen.choice)
     found.warn()
+    warn_of_copies(found.partitions)
     files = chosen.files(found)
     with progress_bar("dump", sum(file.size for file in files)) as advance:
         out = renderer("jsonl" if as_json else form, beside(advance))

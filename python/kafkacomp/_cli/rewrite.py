@@ -42,7 +42,8 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print the report a
 @_SOURCE
 @_TARGET
 @click.option("-c", "--compression-type", type=click.Choice(("none", "gzip", "snappy", "lz4", "zstd")),
-              default="zstd", show_default=True, help="Compression type of the new batches.")  # fmt: skip
+              default="zstd", show_default=True,
+              help="Compression type of the new batches; formats 0 and 1 do not have zstd.")  # fmt: skip
 @click.option("--compression-level", type=int,
               help="Level: gzip -1 or 1 to 9, lz4 1 to 17, zstd -131072 to 22; default: Kafka's.")  # fmt: skip
 @click.option("--merge", is_flag=True, help="Join consecutive batches of one producer, transaction and leader epoch.")
@@ -154,6 +155,7 @@ def _span_text(lost: log.LostOffsets) -> str:
 
 
 def _show(target: str, report: log.RewriteReport, *, as_json: bool, allow_missing: bool) -> int:
+    losses = unacknowledged(report)
     for warning in report.warnings:
         complain(f"warning: {warning}")
     if as_json:
@@ -166,8 +168,8 @@ def _show(target: str, report: log.RewriteReport, *, as_json: bool, allow_missin
             lists["repairs"] = [camel_case(dataclasses.asdict(each)) for each in report.repairs]
         say_json(camel_case(dataclasses.asdict(report)) | lists)
     else:
-        for each in report.missing:
-            say(f"missing: {each.segment}: offsets {each.first_offset} to {each.last_offset} ({each.reason})")
+        for line in losses.lines():
+            say(line)
         for line in missing_lines(report.known_losses, label="known loss"):
             say(line)
         for lost in report.lost:
@@ -177,4 +179,4 @@ def _show(target: str, report: log.RewriteReport, *, as_json: bool, allow_missin
             f"{count_text(report.batches, 'batch|es')}, "
             f"{report.bytes_in:,} -> {report.bytes_out:,} bytes"
         )
-    return unacknowledged(report).status(allow_missing=allow_missing)
+    return losses.status(allow_missing=allow_missing)

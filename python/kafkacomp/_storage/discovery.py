@@ -119,7 +119,16 @@ def check(partition: Partition) -> None:
 
 
 def warn_of_copies(partitions: list[Partition]) -> None:
-    """Warn of a partition in several folders, of which each is read. A broker has it in one, or does not start."""
+    """Warn of partitions that are in several folders."""
+    for _, message in copies_in(partitions):
+        _LOGGER.warning("%s", message)
+
+
+def copies_in(partitions: list[Partition]) -> Iterator[tuple[str, str]]:
+    """Yield for each partition in several folders, of which each is read, the first folder and a message.
+
+    A broker has a partition in one folder, or does not start.
+    """
     folders: dict[tuple[str, int], list[str]] = {}
     for each in partitions:
         if each.remote is None and each.topic is not None and each.partition is not None and each.segments:
@@ -128,13 +137,8 @@ def warn_of_copies(partitions: list[Partition]) -> None:
             folders.setdefault((each.topic, each.partition), []).append(parent_of(each.segments[0].name))
     for (topic, number), places in folders.items():
         if len(places) > 1:
-            _LOGGER.warning(
-                "%s-%d: in %d folders, and the records of each are read: %s",
-                topic,
-                number,
-                len(places),
-                ", ".join(places),
-            )
+            shown = ", ".join(places)
+            yield places[0], f"{topic}-{number}: in {len(places)} folders, and the records of each are read: {shown}"
 
 
 def well_named(segments: list[Segment]) -> list[Segment]:

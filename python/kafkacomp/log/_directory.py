@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kafkacomp._losses import LossIndex, missing_lines
 from kafkacomp._storage.checkpoints import OffsetCheckpoints
 from kafkacomp._storage.discovery import check as check_names
-from kafkacomp._storage.discovery import well_named
+from kafkacomp._storage.discovery import copies_in, well_named
 from kafkacomp._storage.files import BATCHES
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._storage.listing import without_segment
@@ -250,6 +250,9 @@ def verify_files(found: Files, **options: Any) -> LogDirReport:  # noqa: ANN401 
             if file.kind not in _WITH_SEGMENT or file.path.with_suffix(".log") not in known:
                 report.errors += [error_at(file.name, *each) for each in _side_file(file, is_other=file.name in others)]
     report.add_others(found.others)
+    report.warnings += [
+        Finding(folder, 0, is_error=False, message=message) for folder, message in copies_in(found.partitions)
+    ]
     return report
 
 

@@ -11,6 +11,7 @@ from kafkacomp._storage.names import INTERNAL_TOPICS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kafkacomp._storage.loss_file import KnownLoss
     from kafkacomp.arrow import MissingRange
     from kafkacomp.log._verify import PartitionReport
 
@@ -286,6 +287,7 @@ class PartitionInfo(_Segments):
         high_watermark: The high watermark in ``replication-offset-checkpoint``: consumers read only lower offsets.
         log_start_offset: The log start offset in ``log-start-offset-checkpoint``: consumers read no lower offsets.
         report: The report of the verification; ``None`` without ``deep``.
+        known_losses: Those of the missing offsets that the loss file in the folder makes known.
     """
 
     topic: str
@@ -304,6 +306,7 @@ class PartitionInfo(_Segments):
     high_watermark: int | None
     log_start_offset: int | None
     report: PartitionReport | None = None
+    known_losses: tuple[KnownLoss, ...] = ()
 
     @property
     def _parts(self) -> tuple[PartitionInfo, ...]:

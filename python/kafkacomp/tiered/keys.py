@@ -76,7 +76,8 @@ class EncryptionKeys:
         if pem is None:
             raise EncryptionKeyError(
                 f"{name}: encrypted for the key pair {encryption.key_id!r}, whose private key is not available:"
-                f" pass encryption_keys={{{encryption.key_id!r}: <path of a PEM file>}}"
+                f" pass encryption_keys={{{encryption.key_id!r}: <path of a PEM file>}}, or on the command line"
+                f" --encryption-key {encryption.key_id}=<path of a PEM file>"
             )
         return DataKey(pem, encryption.wrapped_key, encryption.aad)
 
