@@ -10,12 +10,15 @@ import pytest
 
 from corruption.inject import KINDS, applies, inject
 from corruption.logs import Log, all_logs
+from doors.answers import Source
 from doors.compare import differences
-from golden.expect import SMALL, modern_cases
+from golden.expect import SMALL, LegacyFile, label, legacy_files, modern_cases
 
 #: Partition folders of real brokers. What is meant as damage is among them.
 FOLDERS = sorted({path.parent for path in (SMALL / "modern").rglob("*.log")})
 FULL = sorted({path.parent for case in modern_cases() for path in case.folder.rglob("*.log")} - set(FOLDERS))
+#: Segments that brokers of older releases wrote.
+LEGACY = [each for each in legacy_files() if each.path.suffix == ".log" and each.about["messages"]]
 #: Kinds about which the doors still differ, with the reason; to be emptied when one judge decides for all of them.
 UNDECIDED = {
     "two batches swapped": "scan does not go back, repair and verify put them in order",
@@ -35,10 +38,10 @@ SOME = [
 ]
 
 
-def copied(source: Path, target: Path) -> Path:
-    """A copy of a partition folder, where copies of it can be written next to it."""
+def copied(source: Path, target: Path) -> Source:
+    """A copy of a partition folder."""
     shutil.copytree(source, target / source.name)
-    return target / source.name
+    return Source(target / source.name, target)
 
 
 def name_of(value: object) -> str:
@@ -59,10 +62,29 @@ def test_all_folders_of_brokers(source: Path, tmp_path: Path) -> None:
     assert differences(copied(source, tmp_path)) == []
 
 
+def legacy_cases() -> list[object]:
+    """A segment of each release, and in the slow tests all of them."""
+    releases = {each.path.parent: each for each in reversed(LEGACY) if label(each.root) == "small"}
+    chosen = {each.path for each in releases.values()}
+    return [
+        pytest.param(each, id=str(each), marks=[] if each.path in chosen else [pytest.mark.slow]) for each in LEGACY
+    ]
+
+
+@pytest.mark.parametrize("file", legacy_cases())
+def test_segments_of_older_brokers(file: LegacyFile, tmp_path: Path) -> None:
+    """In a folder of their own."""
+    first = file.records()[0]["offset"]
+    (tmp_path / "topic-0").mkdir()
+    shutil.copyfile(file.path, tmp_path / "topic-0" / f"{first:020}.log")
+    assert differences(Source(tmp_path / "topic-0", tmp_path)) == []
+
+
 @pytest.mark.parametrize(("kind", "log"), SOME, ids=name_of)
 def test_damage(kind: str, log: Log, tmp_path: Path) -> None:
     """One injection of each kind."""
-    assert differences(inject(log, kind, random.Random(f"doors {kind} {log.name}")).write(tmp_path)) == []
+    injected = inject(log, kind, random.Random(f"doors {kind} {log.name}"))
+    assert differences(Source(injected.write(tmp_path), tmp_path)) == []
 
 
 @pytest.mark.slow
@@ -71,4 +93,5 @@ def test_all_damage(kind: str, log: Log, tmp_path: Path) -> None:
     """Each kind in each log, at three places."""
     for place in range(3):
         injected = inject(log, kind, random.Random(f"doors {kind} {log.name} {place}"))
-        assert differences(injected.write(tmp_path / str(place))) == []
+        folder = tmp_path / str(place)
+        assert differences(Source(injected.write(folder), folder)) == []

@@ -13,6 +13,7 @@ pub mod large_corrupt;
 pub mod log_format;
 pub mod placement;
 pub mod resume;
+mod resume_entries;
 pub mod resync;
 pub mod segment_files;
 pub mod source;
