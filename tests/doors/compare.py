@@ -22,6 +22,8 @@ __all__ = ["differences", "may_grow", "of_readers"]
 
 #: The bytes of a batch's offset and length.
 _PREFIX = 12
+#: The least length of a batch, after these.
+_LEAST_SIZE = 14
 #: What repair says of two files that have different records at one offset.
 _DISAGREE = "have different records at offset"
 
@@ -135,14 +137,19 @@ def _stream(source: Source, lenient: Answer, strict: Answer) -> list[str]:
 
 
 def may_grow(source: Source, error: Exception | None) -> bool:
-    """Whether the corrupt bytes may be a batch of the last segment that is being written: a stream waits for it."""
+    """Whether headers from the corrupt bytes on lead to an incomplete last batch: a stream waits for its end."""
     if not isinstance(error, kc.KafkaCompError) or error.segment is None or error.position is None:
         return False
     last = max(source.path.glob("*.log"), key=lambda path: path.name)
     if Path(error.segment).name != last.name:
         return False
-    data = last.read_bytes()[error.position :]
-    return len(data) < _PREFIX or _PREFIX + struct.unpack_from(">i", data, 8)[0] > len(data)
+    data, at = last.read_bytes(), error.position
+    while at + _PREFIX <= len(data):
+        (size,) = struct.unpack_from(">i", data, at + 8)
+        if size < _LEAST_SIZE:
+            return False
+        at += _PREFIX + size
+    return at != len(data)
 
 
 def _dump(source: Source, lenient: Answer, strict: Answer) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from corruption.inject import KINDS, applies, inject
+from corruption.inject import KINDS, Injected, applies, inject
 from corruption.logs import Log, all_logs
 from doors.answers import Source
 from doors.compare import differences
@@ -27,7 +27,6 @@ UNDECIDED = {
     "page overwritten by a later page": "only verify and repair search the partition for copies, which are a gap",
     "flipped bit: base offset": "only repair and verify restore it",
     "flipped bit: offset": "only repair and verify restore it",
-    "flipped bit: length": "a stream waits for a last batch that seems to be incomplete",
 }
 CASES = [(kind, log) for kind in KINDS if kind not in UNDECIDED for log in all_logs() if applies(kind, log)]
 #: One log for each kind, another one each time.
@@ -36,6 +35,22 @@ SOME = [
     for number, kind in enumerate(KINDS)
     if (found := [each for each in CASES if each[0] == kind])
 ]
+
+
+def damaged(kind: str, log: Log, seed: str) -> Injected:
+    """An injection that no other damage explains, too."""
+    rng = random.Random(f"doors {kind} {log.name}{seed}")
+    while is_undecided(injected := inject(log, kind, rng)):
+        pass
+    return injected
+
+
+def is_undecided(injected: Injected) -> bool:
+    """Whether the batch before the last one was removed: verify and repair may take the last one for it."""
+    first, last = [piece.batch for segment in injected.segments for piece in segment.pieces][-2:]
+    return (
+        injected.kind == "batch removed" and first is not None and last is not None and last.number != first.number + 1
+    )
 
 
 def copied(source: Path, target: Path) -> Source:
@@ -83,7 +98,7 @@ def test_segments_of_older_brokers(file: LegacyFile, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("kind", "log"), SOME, ids=name_of)
 def test_damage(kind: str, log: Log, tmp_path: Path) -> None:
     """One injection of each kind."""
-    injected = inject(log, kind, random.Random(f"doors {kind} {log.name}"))
+    injected = damaged(kind, log, "")
     assert differences(Source(injected.write(tmp_path), tmp_path)) == []
 
 
@@ -92,6 +107,6 @@ def test_damage(kind: str, log: Log, tmp_path: Path) -> None:
 def test_all_damage(kind: str, log: Log, tmp_path: Path) -> None:
     """Each kind in each log, at three places."""
     for place in range(3):
-        injected = inject(log, kind, random.Random(f"doors {kind} {log.name} {place}"))
+        injected = damaged(kind, log, f" {place}")
         folder = tmp_path / str(place)
         assert differences(Source(injected.write(folder), folder)) == []
