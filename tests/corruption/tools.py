@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Any
 import kafkacomp as kc
 from kafkacomp import log
 from kafkacomp._cli.command import run
+from missing_ranges import ranges_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from pathlib import Path
+
+    from missing_ranges import Range
 
 __all__ = ["SPARK", "TOOLS", "Answer", "Row", "command"]
 
@@ -38,7 +41,7 @@ class Answer:
     #: What ended it.
     error: Exception | None = None
     #: Ranges named as missing: first offset, last offset, reason.
-    missing: list[tuple[int, int, str]] = field(default_factory=list)
+    missing: list[Range] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     #: File and byte of what it says is corrupt.
     faults: list[tuple[str, int]] = field(default_factory=list)
@@ -51,13 +54,9 @@ class Answer:
         return {each for first, last, _ in self.missing if last - first < ABSURD for each in range(first, last + 1)}
 
     @property
-    def absurd(self) -> list[tuple[int, int, str]]:
+    def absurd(self) -> list[Range]:
         """Ranges that are empty, or of offsets that the log never had."""
         return [each for each in self.missing if not 0 <= each[1] - each[0] < ABSURD]
-
-
-def _ranges(missing: Iterable[Any]) -> list[tuple[int, int, str]]:
-    return [(each.first_offset, each.last_offset, each.reason) for each in missing]
 
 
 def _scan(folder: Path, **options: Any) -> Answer:
@@ -71,7 +70,7 @@ def _scan(folder: Path, **options: Any) -> Answer:
         error = raised
     report = reader.report
     faults = [(each.file.rpartition("/")[2], each.position) for each in report.skipped]
-    return Answer(rows, error, _ranges(report.missing), list(report.warnings), faults)
+    return Answer(rows, error, ranges_of(report.missing), list(report.warnings), faults)
 
 
 def scan_strict(folder: Path) -> Answer:
@@ -107,10 +106,6 @@ def command(*arguments: object) -> tuple[int, str, str]:
     return status, out.getvalue(), err.getvalue()
 
 
-def _named_in(report: dict[str, Any]) -> list[tuple[int, int, str]]:
-    return [(each["firstOffset"], each["lastOffset"], each["reason"]) for each in report.get("missing", [])]
-
-
 def export(folder: Path) -> Answer:
     """``kafkacomp export --on-error skip``."""
     target = folder.parent / "rows.jsonl"
@@ -125,7 +120,7 @@ def export(folder: Path) -> Answer:
         row = json.loads(line)
         rows.append((row["offset"], None if row["value"] is None else base64.b64decode(row["value"])))
     target.unlink()
-    return Answer(rows, None, _named_in(json.loads(out)), err.splitlines(), status=status)
+    return Answer(rows, None, ranges_of(json.loads(out)["missing"]), err.splitlines(), status=status)
 
 
 def verify(folder: Path) -> Answer:
@@ -136,7 +131,7 @@ def verify(folder: Path) -> Answer:
     report = json.loads(out)
     faults = [(each["file"].rpartition("/")[2], each["position"]) for each in report["errors"]]
     warnings = [f"{each['file']}: {each['message']}" for each in report["warnings"]]
-    return Answer(None, None, _named_in(report), warnings, faults, status)
+    return Answer(None, None, ranges_of(report["missing"]), warnings, faults, status)
 
 
 def _rewritten(rewrite: Callable[[Path, Path], Any], folder: Path, target: Path) -> Answer:
@@ -145,7 +140,7 @@ def _rewritten(rewrite: Callable[[Path, Path], Any], folder: Path, target: Path)
     except (kc.KafkaCompError, OSError, ValueError) as error:
         return Answer(None, error)
     again = _scan(target, threads=1) if any(target.glob("**/*.log")) else Answer([])
-    missing = _ranges(getattr(report, "missing", ()))
+    missing = ranges_of(report.missing)
     faults = [(each.file.rpartition("/")[2], each.position) for each in getattr(report, "repairs", ())]
     warnings = list(getattr(report, "warnings", ()))
     answer = Answer(again.rows, again.error, missing or again.missing, [*warnings, *again.warnings], faults)
@@ -191,20 +186,20 @@ def _spark(folder: Path, **options: str) -> Answer:
 
     source = KafkaCompDataSource({"path": str(folder), "columns": "offset,value", **options})
     rows: list[Row] = []
-    missing: list[tuple[int, int, str]] = []
+    corrupt: list[dict[str, Any]] = []
     try:
         reader = pickle.loads(pickle.dumps(source.reader(source.schema())))  # noqa: S301 - our own
         for task in pickle.loads(pickle.dumps(reader.partitions())):  # noqa: S301 - our own
             for batch in reader.read(task):
                 for row in batch.to_pylist():
-                    corrupt = json.loads(row.get("_corrupt_record") or "null")
-                    if corrupt is None:
+                    found = json.loads(row.get("_corrupt_record") or "null")
+                    if found is None:
                         rows.append((row["offset"], row["value"]))
-                    elif corrupt["firstOffset"] is not None and corrupt["lastOffset"] is not None:
-                        missing.append((corrupt["firstOffset"], corrupt["lastOffset"], corrupt["reason"]))
+                    elif found["firstOffset"] is not None and found["lastOffset"] is not None:
+                        corrupt.append(found)
     except (kc.KafkaCompError, OSError, ValueError) as error:
         return Answer(rows, error)
-    return Answer(rows, None, missing)
+    return Answer(rows, None, ranges_of(corrupt))
 
 
 def spark_failfast(folder: Path) -> Answer:

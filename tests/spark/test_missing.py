@@ -58,6 +58,26 @@ def test_a_deleted_segment_is_data_loss_in_every_mode(
     assert f"{first} to {last}" in caplog.text
 
 
+@pytest.mark.parametrize("number", [0, 1])
+def test_an_empty_closed_segment_is_data_loss(tmp_path: Path, number: int) -> None:
+    folder = intact(LOG).write(tmp_path)
+    sorted(folder.glob("*.log"))[number].write_bytes(b"")
+    lost = [batch.records for batch in LOG.segments[number]]
+    first, last = lost[0][0][0], lost[-1][-1][0]
+    with pytest.raises(kc.KafkaCompError, match=f"topic-0: offsets {first} to {last} are missing"):
+        offsets(folder)
+    stream = Stream(folder, {"columns": "topic,partition,offset"})
+    with pytest.raises(kc.KafkaCompError, match=f"topic-0: offsets {first} to {last} are missing"):
+        stream.run()
+    assert offsets(folder, failOnDataLoss="false") == [each for each in ALL if not first <= each <= last]
+
+
+def test_an_empty_last_segment_is_no_loss(tmp_path: Path) -> None:
+    folder = intact(LOG).write(tmp_path)
+    (folder / f"{ALL[-1] + 1:020}.log").write_bytes(b"")
+    assert offsets(folder) == ALL
+
+
 def test_what_was_not_asked_for_is_no_loss(tmp_path: Path) -> None:
     folder, (first, last) = without(LOG, tmp_path, 1)
     ends = {

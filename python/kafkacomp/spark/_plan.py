@@ -185,16 +185,18 @@ def split_segment(segment: Segment, options: ReadOptions, next_base: int | None 
 
     ``next_base`` is the base offset of the next segment, if there is one.
     """
-    if segment.size == 0:
-        return [segment]  # empty, or of unknown size
-    if segment.size // 2 + segment.size % 2 <= options.split_size - options.split_size // 4:
+    is_sized = segment.size > 0  # otherwise it is empty, or the storage does not list sizes
+    if not is_sized and next_base is None:
+        return [segment]
+    if is_sized and segment.size // 2 + segment.size % 2 <= options.split_size - options.split_size // 4:
         splits = [Split(0, segment.size, None)]
     else:
         whole = replace(segment, boundaries=SplitBoundaries(None, None, segment.size, next_base))
         splits = _kafkacomp.split_segment(whole, options.split_size, options.log_format)
         length = splits[-1].stop
-        if next_base is not None and length != segment.size:
+        if is_sized and next_base is not None and length != segment.size:
             raise _ReplacedError(f"{segment.name}: {segment.size} bytes when it was listed, {length} when opened")
+        segment = replace(segment, size=segment.size or length)
     base = segment.base_offset
     stop = splits[-1].stop
     firsts = [split.boundary.first_offset for split in splits if split.boundary]

@@ -8,7 +8,7 @@ use super::verify::{CodecCounts, FindingFile, SegmentReport, VerifyOptions};
 use crate::log::ReadAt;
 use crate::log::continuity::missing::{MissingRange, MissingReason};
 use crate::log::continuity::missing_ranges::MissingRanges;
-use crate::log::error::Error;
+use crate::log::error::{ContentError, Error};
 use crate::log::read::chunk::ChunkEnd;
 use crate::log::read::chunk_buffer::ChunkBuffer;
 use crate::log::read::entry_chunk::EntryChunkReader;
@@ -41,32 +41,30 @@ pub fn verify_message_set<B>(
         if let ControlFlow::Break(ended) = progress(chunks.position()) {
             return Ok(ControlFlow::Break(ended));
         }
+        let is_truncated = matches!(ended, ChunkEnd::Truncated(_));
         match ended {
             ChunkEnd::More => {}
             ChunkEnd::End => break,
-            ChunkEnd::Truncated(error) => {
-                let position = chunks.position();
-                let length = end.saturating_sub(position);
-                let tolerated = options.may_be_truncated;
-                report.corrupt_batches += u64::from(!tolerated);
+            ChunkEnd::Truncated(error) if options.may_be_truncated => {
+                let length = end.saturating_sub(chunks.position());
                 report.unreadable_bytes += length;
                 report.is_truncated = true;
-                let cut = format!("a message is cut by the file's end: {error}; {length} bytes left out");
-                if tolerated {
-                    report.add(FindingFile::Log, position, false, cut);
-                } else {
-                    let missing = positions.lose(&mut report.sequence.missing, position, end);
-                    report.add_error(position, cut, missing);
-                }
+                report.add(FindingFile::Log, chunks.position(), false, cut(&error, length));
                 break;
             }
-            ChunkEnd::Corrupt(error) => {
+            ChunkEnd::Truncated(error) | ChunkEnd::Corrupt(error) => {
                 let position = chunks.position();
                 let next = chunks.resync(source)?;
                 let length = next.saturating_sub(position);
                 report.corrupt_batches += 1;
                 report.unreadable_bytes += length;
-                let left_out = format!("{error}; {length} bytes left out, up to byte {next}");
+                let is_cut = next >= end && is_truncated;
+                report.is_truncated = is_cut;
+                let left_out = if is_cut {
+                    cut(&error, length)
+                } else {
+                    format!("{error}; {length} bytes left out, up to byte {next}")
+                };
                 let missing = positions.lose(&mut report.sequence.missing, position, next);
                 report.add_error(position, left_out, missing);
             }
@@ -77,6 +75,10 @@ pub fn verify_message_set<B>(
         report.sequence.last_offset = Some(base.saturating_add_unsigned(end).saturating_sub(1));
     }
     Ok(progress(end).map_continue(|()| report))
+}
+
+fn cut(error: &ContentError, length: u64) -> String {
+    format!("a message is cut by the file's end: {error}; {length} bytes left out")
 }
 
 /// The positions of a file in the log.

@@ -159,7 +159,7 @@ impl<F: Layout> Chunks<F> {
     }
 
     fn next(&mut self, source: &dyn ReadAt) -> Result<u64, ReadError> {
-        self.search.resume(source, self.position, self.seen[1], self.is_record_set)
+        F::resume(&mut self.search, source, self.position, self.seen[1], self.is_record_set)
     }
 
     /// Reuses what an earlier pass over the same file has found, so that it is not read again.

@@ -14,6 +14,7 @@ pub mod log_format;
 pub mod open_transactions;
 pub mod placement;
 pub mod resume;
+mod resume_entries;
 pub mod resync;
 pub mod segment_files;
 pub mod source;
