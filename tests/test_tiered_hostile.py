@@ -18,7 +18,6 @@ from golden.reading import assert_same, scan_rows
 from golden.tiered import TieredCase, cases
 from kafkacomp import _kafkacomp, zstd
 from kafkacomp._cli.command import run
-from kafkacomp.tiered.keys import EncryptionKeyError
 from kafkacomp.tiered.lineage import valid_ranges
 from kafkacomp.tiered.manifest import Manifest
 from kafkacomp.tiered.metadata import RemoteSegment
@@ -123,21 +122,21 @@ def test_a_wrong_aad(tmp_path: Path) -> None:
 
 def test_a_missing_key() -> None:
     """Before the first row, with the id and the argument."""
-    with pytest.raises(EncryptionKeyError, match=r"key pair 'key1', .*is not available.*encryption_keys="):
+    with pytest.raises(kc.EncryptionKeyError, match=r"key pair 'key1', .*is not available.*encryption_keys="):
         kc.scan(BOTH.folder)
-    with pytest.raises(EncryptionKeyError, match="whose private key is not available"):
+    with pytest.raises(kc.EncryptionKeyError, match="whose private key is not available"):
         kc.scan(BOTH.folder, encryption_keys={"other": next(iter((BOTH.keys or {}).values()))})
 
 
 def test_a_key_of_another_pair() -> None:
     other = next(case for case in cases() if case.cluster.name == "aiven-encrypted").keys or {}
-    with pytest.raises(EncryptionKeyError, match="does not decrypt the data key"):
+    with pytest.raises(kc.EncryptionKeyError, match="does not decrypt the data key"):
         kc.scan(BOTH.folder, encryption_keys={"key1": other["key2"]})
 
 
 @pytest.mark.parametrize("key", [b"", b"secret", "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n"])
 def test_what_is_no_key_is_not_repeated(key: bytes | str) -> None:
-    with pytest.raises(EncryptionKeyError) as raised:
+    with pytest.raises(kc.EncryptionKeyError) as raised:
         kc.scan(BOTH.folder, encryption_keys={"key1": key})
     assert "c2VjcmV0" not in str(raised.value)
     assert "secret" not in str(raised.value)
@@ -180,7 +179,7 @@ def test_keys_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKACOMP_ENCRYPTION_KEYS", json.dumps(paths))
     assert scan_rows(BOTH.folder, **BOTH.known | {"encryption_keys": None}) == BOTH.expected()
     monkeypatch.setenv("KAFKACOMP_ENCRYPTION_KEYS", "secret")
-    with pytest.raises(EncryptionKeyError, match="must be a JSON object") as raised:
+    with pytest.raises(kc.EncryptionKeyError, match="must be a JSON object") as raised:
         kc.scan(BOTH.folder)
     assert "secret" not in str(raised.value)
 

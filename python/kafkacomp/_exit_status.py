@@ -7,8 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from kafkacomp._text import printable
-from kafkacomp.exceptions import KafkaCompError, UnsupportedCompressionTypeError
-from kafkacomp.tiered.keys import EncryptionKeyError
+from kafkacomp.exceptions import EncryptionKeyError, KafkaCompError, UnsupportedCompressionTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

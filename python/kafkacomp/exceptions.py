@@ -21,6 +21,7 @@ __all__ = [
     "CorruptRecordError",
     "DataLossError",
     "DecompressionError",
+    "EncryptionKeyError",
     "InvalidRecordError",
     "InvalidTimestampError",
     "KafkaCompError",
@@ -166,6 +167,10 @@ class DataLossError(KafkaCompError):
     def __init__(self, message: str = "", report: Any = None) -> None:  # noqa: ANN401 - the report of any function
         super().__init__(message)
         self.report = report
+
+
+class EncryptionKeyError(KafkaCompError, ValueError):
+    """The private key of an encrypted segment is missing, is not a private key, or is that of another key pair."""
 
 
 class RecordTooLargeError(KafkaCompError):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kafkacomp.exceptions import KafkaCompError
+from kafkacomp.exceptions import EncryptionKeyError
 
 if TYPE_CHECKING:
     from kafkacomp.tiered.manifest import Encryption
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 _PEM = b"-----BEGIN "
 #: The environment variable with further keys, for Spark executors: a JSON object of key ids and paths of PEM files.
 ENVIRONMENT = "KAFKACOMP_ENCRYPTION_KEYS"
-
-
-class EncryptionKeyError(KafkaCompError, ValueError):
-    """An encryption key is missing, is not a private key, or is that of another key pair."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from kafkacomp import _kafkacomp
 from kafkacomp._storage.ranges import RangeFile, read_exactly
-from kafkacomp.exceptions import KafkaCompError
-from kafkacomp.tiered.keys import EncryptionKeyError, EncryptionKeys
+from kafkacomp.exceptions import EncryptionKeyError, KafkaCompError
+from kafkacomp.tiered.keys import EncryptionKeys
 from kafkacomp.tiered.manifest import Manifest
 
 if TYPE_CHECKING:

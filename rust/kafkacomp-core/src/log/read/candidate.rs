@@ -4,13 +4,9 @@
 //! records, the first record, the first bytes of compressed records, the lengths of key and value. They refuse only batches
 //! whose records no reader can decode. They reduce the number of candidates, and so the work, but not what is found.
 
-use super::resume::Before;
-use super::resync::Resync;
-use super::source::ReadAt;
 use crate::CompressionType;
 use crate::bytes::be_i32;
 use crate::checksum::running::Polynomial;
-use crate::log::error::ReadError;
 use crate::message_set::message::{
     CRC_OFFSET_V0, CRC_OFFSET_V1, HEADER_LENGTH_V0, HEADER_LENGTH_V1, MAGIC_OFFSET as ENTRY_MAGIC_OFFSET, SIZE_LENGTH,
 };
@@ -103,20 +99,6 @@ pub trait Layout {
     /// As [`claim`](Self::claim), with the size that the lengths of key and value add up to, for a message of magic 0 or 1
     /// whose size field differs from it.
     fn claim_by_lengths(header: &[u8]) -> Option<Claim>;
-
-    /// Where the log continues after the corrupt batch at `position`; see [`Resync::resume`].
-    ///
-    /// # Errors
-    /// [`ReadError`] if the bytes cannot be read.
-    fn resume(
-        search: &mut Resync<Self>,
-        source: &dyn ReadAt,
-        position: u64,
-        before: Option<Before>,
-        is_record_set: bool,
-    ) -> Result<u64, ReadError>
-    where
-        Self: Sized;
 }
 
 /// The first of `most` positions in `data` with a possible size and, in the last of `FIELDS` bytes, a possible magic, or with
@@ -201,16 +183,6 @@ impl Layout for BatchLayout {
         fixed.get_mut(SIZE_OFFSET..LOG_OVERHEAD)?.copy_from_slice(&size.to_be_bytes());
         let fixed = fixed.get(..length).filter(|fixed| magic < 2 && *fixed != header)?;
         Self::claim(fixed)
-    }
-
-    fn resume(
-        search: &mut Resync<Self>,
-        source: &dyn ReadAt,
-        position: u64,
-        before: Option<Before>,
-        is_record_set: bool,
-    ) -> Result<u64, ReadError> {
-        search.resume(source, position, before, is_record_set)
     }
 }
 
@@ -327,15 +299,5 @@ impl Layout for EntryLayout {
 
     fn claim_by_lengths(_: &[u8]) -> Option<Claim> {
         None
-    }
-
-    fn resume(
-        search: &mut Resync<Self>,
-        source: &dyn ReadAt,
-        position: u64,
-        _: Option<Before>,
-        _: bool,
-    ) -> Result<u64, ReadError> {
-        search.resume_entries(source, position)
     }
 }

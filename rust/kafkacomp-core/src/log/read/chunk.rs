@@ -8,8 +8,9 @@
 use std::io;
 use std::ops::ControlFlow;
 
-use super::candidate::{BatchLayout, Layout};
+use super::candidate::BatchLayout;
 use super::chunk_buffer::ChunkBuffer;
+use super::continuation::Continuation;
 use super::large_corrupt::LargeCorrupt;
 use super::resume::Before;
 use super::resync::{Resync, Steps};
@@ -124,7 +125,7 @@ impl<F> Chunks<F> {
     }
 }
 
-impl<F: Layout> Chunks<F> {
+impl<F: Continuation> Chunks<F> {
     pub(super) fn with_layout(layout: F, position: u64, end: u64, verifies: bool) -> Self {
         let position = position.min(end);
         let search = Resync::new(position, end);

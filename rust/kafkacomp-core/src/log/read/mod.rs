@@ -6,6 +6,7 @@ pub mod batch_headers;
 mod candidate;
 pub mod chunk;
 pub mod chunk_buffer;
+pub mod continuation;
 pub mod entry_chunk;
 pub mod follow;
 pub mod implied_offsets;
