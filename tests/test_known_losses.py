@@ -147,7 +147,15 @@ def test_a_known_loss_is_no_error(tmp_path: Path, run: Run) -> None:
         assert (status, shown["ok"], shown["errors"]) == (0, True, [])
         assert [each["reason"] for each in shown["knownLosses"]] == ["corrupt", "gap"]
         assert [each["firstOffset"] for each in shown["missing"]] == [10, 40]
+    commands = (["info"], ["info", "--deep"], ["dump"])
+    for command in commands:
+        assert run(*command, target)[0] == 0
+    for deep in (False, True):
+        assert known(kc.LogDir(target).info(deep=deep).partitions[0]) == LOST
+    assert "known loss: t-0: offsets 10 to 19 (corrupt), 40 to 59 (gap)" in run("info", target)[1]
     (target / FILE).unlink()
+    for command in commands:
+        assert run(*command, target)[0] == 1
     report = log.verify_partition(target)
     assert (report.is_intact, known(report)) == (False, [])
     assert missing(report) == [(10, 19, "gap"), (40, 59, "gap")]

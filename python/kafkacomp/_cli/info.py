@@ -13,7 +13,8 @@ from kafkacomp._cli.filters import partition_options
 from kafkacomp._cli.tables import Column, show_table, width_of_output
 from kafkacomp._cli.tiered import partitions_of, tiered_options
 from kafkacomp._exit_status import CORRUPT
-from kafkacomp._losses import unacknowledged
+from kafkacomp._losses import missing_lines, unacknowledged
+from kafkacomp._storage.loss_file import known_loss_fields
 from kafkacomp._storage.names import INTERNAL_TOPICS
 from kafkacomp._storage.selection import ByName
 from kafkacomp._text import camel_case, count_text, json_fields, printable, time_text
@@ -129,13 +130,9 @@ def _lines(found: LogDirInfo) -> Sequence[str]:
             f"read for this: {found.bytes_read:,} bytes of the segments ({share:.2%}), only headers: "
             "--deep verifies every batch"
         )
+    lines += _listed([*unacknowledged(*found.partitions).lines(_SHOWN)])
     lines += _listed(
-        [
-            f"missing: {_name(each)}: offsets {range_.first_offset} to {range_.last_offset} ({range_.reason})"
-            for each in found.partitions
-            for range_ in each.missing
-            if range_.reason != "compacted"
-        ]
+        [line for each in found.partitions for line in missing_lines(each.known_losses, _SHOWN, label="known loss")]
     )
     lines += _listed(
         [
@@ -238,6 +235,7 @@ def _partition(each: PartitionInfo) -> dict[str, Any]:
         **json_fields(each, "first_offset", "last_offset", "log_start_offset", "high_watermark"),
         "missing": [camel_case(range_._asdict()) for range_ in each.missing],
         "moreMissing": each.more_missing,
+        "knownLosses": [known_loss_fields(loss) for loss in each.known_losses],
         "openTransactions": [camel_case(txn._asdict()) for txn in each.open_transactions],
         "files": [_segment(segment) for segment in each.segments],
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafkacomp import _kafkacomp
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+from kafkacomp._storage.losses import known_losses
 from kafkacomp._threads import map_on_threads
 from kafkacomp.arrow import MissingRange
 from kafkacomp.log._check import check_partition
@@ -76,6 +77,7 @@ def _by_headers(partition: Partition, log_format: LogFormat, progress: Callable[
         is_minimum=described.is_minimum and not has_gaps,
         missing=missing,
         more_missing=more,
+        known_losses=known_losses([partition], missing),
         open_transactions=tuple(transactions),
     )
 
@@ -97,6 +99,7 @@ def _described(partition: Partition, segments: tuple[SegmentInfo, ...], *, are_a
         max((each.last_offset for each in summaries if each.last_offset is not None), default=None),
         missing=(),
         more_missing=0,
+        known_losses=(),
         corrupt_bytes=sum(each.corrupt_bytes for each in summaries),
         open_transactions=(),
         high_watermark=partition.high_watermark,
@@ -128,6 +131,7 @@ def _by_report(partition: Partition, report: PartitionReport) -> PartitionInfo:
         _described(partition, segments, are_apart=_are_counted_once(partition, report)),
         missing=report.missing,
         more_missing=report.more_missing,
+        known_losses=report.known_losses,
         open_transactions=tuple(_open_transactions(report.segments[each.name] for each in partition.segments)),
         report=report,
     )

@@ -11,6 +11,7 @@ from kafkacomp._storage.names import INTERNAL_TOPICS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kafkacomp._storage.loss_file import KnownLoss
     from kafkacomp.arrow import MissingRange
     from kafkacomp.log._verify import PartitionReport
 
@@ -281,6 +282,7 @@ class PartitionInfo(_Segments):
         last_offset: The last offset of a batch; ``None`` without batches.
         missing: Offsets that no segment has, in order; at most 10,000 ranges.
         more_missing: The number of further ranges.
+        known_losses: Those of the missing offsets that the loss file in the partition's folder makes known.
         corrupt_bytes: The number of bytes without an intact batch.
         open_transactions: Transactions without an end marker, ordered by their first offsets.
         high_watermark: The high watermark in ``replication-offset-checkpoint``: consumers read only lower offsets.
@@ -299,6 +301,7 @@ class PartitionInfo(_Segments):
     last_offset: int | None
     missing: tuple[MissingRange, ...]
     more_missing: int
+    known_losses: tuple[KnownLoss, ...]
     corrupt_bytes: int
     open_transactions: tuple[OpenTransaction, ...]
     high_watermark: int | None
