@@ -147,6 +147,8 @@ def test_a_known_loss_is_no_error(tmp_path: Path, run: Run) -> None:
         assert (status, shown["ok"], shown["errors"]) == (0, True, [])
         assert [each["reason"] for each in shown["knownLosses"]] == ["corrupt", "gap"]
         assert [each["firstOffset"] for each in shown["missing"]] == [10, 40]
+    for deep in (False, True):
+        assert known(kc.LogDir(target).info(deep=deep).partitions[0]) == LOST
     (target / FILE).unlink()
     report = log.verify_partition(target)
     assert (report.is_intact, known(report)) == (False, [])
@@ -457,8 +459,7 @@ def test_info_and_dump_accept_known_losses(tmp_path: Path, run: Run, command: li
     assert status == 0
     if command[0] == "info":
         assert [line for line in out.splitlines() if line.startswith(("known loss: ", "missing: "))] == [
-            "known loss: t-0: offsets 10 to 19 (corrupt)",
-            "known loss: t-0: offsets 40 to 59 (gap)",
+            "known loss: t-0: offsets 10 to 19 (corrupt), 40 to 59 (gap)",
         ]
         assert len(json.loads(run(*command, target, "--json")[1])["topics"][0]["partitions"][0]["knownLosses"]) == 2
     lose(target, 30)

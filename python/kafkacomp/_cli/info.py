@@ -13,7 +13,7 @@ from kafkacomp._cli.filters import partition_options
 from kafkacomp._cli.tables import Column, show_table, width_of_output
 from kafkacomp._cli.tiered import partitions_of, tiered_options
 from kafkacomp._exit_status import CORRUPT
-from kafkacomp._losses import unacknowledged, unknown
+from kafkacomp._losses import missing_lines, unacknowledged
 from kafkacomp._storage.loss_file import known_loss_fields
 from kafkacomp._storage.names import INTERNAL_TOPICS
 from kafkacomp._storage.selection import ByName
@@ -132,16 +132,9 @@ def _lines(found: LogDirInfo) -> Sequence[str]:
             f"read for this: {found.bytes_read:,} bytes of the segments ({share}), only headers: "
             "--deep verifies every batch"
         )
+    lines += _listed([*unacknowledged(*found.partitions).lines(_SHOWN)])
     lines += _listed(
-        [
-            f"{label}: {_name(each)}: offsets {range_.first_offset} to {range_.last_offset} ({range_.reason})"
-            for each in found.partitions
-            for label, ranges in (
-                ("missing", unknown(each.missing, each.known_losses)),
-                ("known loss", each.known_losses),
-            )
-            for range_ in ranges
-        ]
+        [line for each in found.partitions for line in missing_lines(each.known_losses, _SHOWN, label="known loss")]
     )
     lines += _listed(
         [

@@ -99,6 +99,7 @@ def _described(partition: Partition, segments: tuple[SegmentInfo, ...], *, are_a
         max((each.last_offset for each in summaries if each.last_offset is not None), default=None),
         missing=(),
         more_missing=0,
+        known_losses=(),
         corrupt_bytes=sum(each.corrupt_bytes for each in summaries),
         open_transactions=(),
         high_watermark=partition.high_watermark,

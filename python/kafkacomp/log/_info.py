@@ -282,12 +282,12 @@ class PartitionInfo(_Segments):
         last_offset: The last offset of a batch; ``None`` without batches.
         missing: Offsets that no segment has, in order; at most 10,000 ranges.
         more_missing: The number of further ranges.
+        known_losses: Those of the missing offsets that the loss file in the partition's folder makes known.
         corrupt_bytes: The number of bytes without an intact batch.
         open_transactions: Transactions without an end marker, ordered by their first offsets.
         high_watermark: The high watermark in ``replication-offset-checkpoint``: consumers read only lower offsets.
         log_start_offset: The log start offset in ``log-start-offset-checkpoint``: consumers read no lower offsets.
         report: The report of the verification; ``None`` without ``deep``.
-        known_losses: Those of the missing offsets that the loss file in the folder makes known.
     """
 
     topic: str
@@ -301,12 +301,12 @@ class PartitionInfo(_Segments):
     last_offset: int | None
     missing: tuple[MissingRange, ...]
     more_missing: int
+    known_losses: tuple[KnownLoss, ...]
     corrupt_bytes: int
     open_transactions: tuple[OpenTransaction, ...]
     high_watermark: int | None
     log_start_offset: int | None
     report: PartitionReport | None = None
-    known_losses: tuple[KnownLoss, ...] = ()
 
     @property
     def _parts(self) -> tuple[PartitionInfo, ...]:

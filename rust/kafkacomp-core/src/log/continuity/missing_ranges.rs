@@ -75,7 +75,9 @@ impl MissingRanges {
         let mut all: Vec<MissingRange> = self.ranges.iter().chain(&others.ranges).copied().collect();
         all.sort_by_key(|range| range.first_offset);
         let mut merged = Self { more: self.more.saturating_add(others.more), ..Self::default() };
-        all.into_iter().for_each(|range| merged.push(range));
+        for range in all {
+            merged.push(range);
+        }
         merged
     }
 }

@@ -67,12 +67,12 @@ impl Gaps {
     /// Adds the part of a gap before `position` that what is known of the compaction does not explain.
     pub(super) fn add(&mut self, position: u64, (first_offset, last_offset): (i64, i64), compaction: Compaction) {
         let range = MissingRange { first_offset, last_offset, reason: MissingReason::Gap };
-        let Some(lost) = compaction.parts(range).find(|part| part.reason == MissingReason::Gap) else { return };
+        let Some(gap) = compaction.parts(range).find(|part| part.reason == MissingReason::Gap) else { return };
         if self.findings.len() >= MAX_FINDINGS {
             self.more += 1;
             return;
         }
-        let (first, last) = (lost.first_offset, lost.last_offset);
+        let (first, last) = (gap.first_offset, gap.last_offset);
         let message = format!("{} missing before byte {position}, where nothing is corrupt", offsets(first, last));
         let (file, missing) = (FindingFile::Log, Some((first, last)));
         self.findings.push(Finding { file, position, is_error: true, message, missing, is_gap: true });
