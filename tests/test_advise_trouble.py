@@ -124,7 +124,12 @@ def test_too_little_data_for_advice(records: int, batch: int, lacks: str, tmp_pa
     assert (advice.verdict, advice.option, advice.spread, advice.lines) == ("too little data", None, None, [])
     assert lacks in advice.headline
     assert "needs at least 32 records and 8 batches" in advice.headline
-    assert kc.advise(tmp_path, QUICK).totals()["toChange"] == 0
+    report = kc.advise(tmp_path, QUICK)
+    assert report.totals()["toChange"] == 0
+    # The savings that are shown claim no precision either.
+    cells = [cell for topic in report.topics for cell in topic.figures.cells.values()]
+    assert cells
+    assert {topic.figures.saving(cell)[1] for topic in report.topics for cell in cells} == {None}
 
 
 def test_few_records_of_a_file_of_records(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from kafkacomp._text import count_text, duration_text
+from kafkacomp._text import duration_text
 from kafkacomp._types import CompressionType
 from kafkacomp.advice.configuration import DEFAULT_BATCH_SIZE, LONGEST_LINGER_MS, Lines, batching, lines_for
 from kafkacomp.advice.cost import amounts, bill
@@ -42,9 +42,6 @@ LINGER: Final = "raise linger.ms first"
 #: The sample is no basis for a recommendation.
 TOO_LITTLE: Final = "too little data"
 
-#: The fewest batches (of records that are in a log) and records that a recommendation needs.
-_FEWEST_BATCHES: Final = 8
-_FEWEST_RECORDS: Final = 32
 #: The least saving of an option, as a share of today's bytes or cost.
 _WORTH: Final = 0.05
 #: The least saving of a doubling of processor time, as a share of the uncompressed bytes.
@@ -193,9 +190,8 @@ class Options:
 
 def advice_on(topic: TopicFigures, about: Circumstances) -> Advice:
     """Recommend what to do with a topic that has batches."""
-    lacking = _lacking(topic)
-    if lacking is not None:
-        return Advice(TOO_LITTLE, f"{TOO_LITTLE}: {lacking}", [lacking])
+    if topic.lacks is not None:
+        return Advice(TOO_LITTLE, f"{TOO_LITTLE}: {topic.lacks}", [topic.lacks])
     options = Options(topic, about)
     now = options.best(options.at(TODAY))
     larger = _larger(options, filled=True)
@@ -210,18 +206,6 @@ def advice_on(topic: TopicFigures, about: Circumstances) -> Advice:
 
 
 # ------------------------------------------------------------------------------------------------------- deciding
-def _lacking(topic: TopicFigures) -> str | None:
-    """Return what the sample has too few of for a recommendation; None if it has enough."""
-    total = topic.total
-    if total.records >= _FEWEST_RECORDS and (total.batches >= _FEWEST_BATCHES or not topic.stored):
-        return None
-    batches = f" and {_FEWEST_BATCHES} batches" if topic.stored else ""
-    return (
-        f"the sample has {count_text(total.records, 'record')} in {count_text(total.batches, 'batch|es')}; a "
-        f"recommendation needs at least {_FEWEST_RECORDS} records{batches}"
-    )
-
-
 def _larger(options: Options, *, filled: bool) -> Cell | None:
     """Return the best codec at the smallest batch size that gives most of the saving of larger batches.
 

@@ -6,8 +6,9 @@ import math
 import statistics
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from kafkacomp._text import count_text
 from kafkacomp._types import CompressionType
 from kafkacomp.advice.entropy import Payload
 from kafkacomp.advice.levels import Trials
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from kafkacomp.advice.measure import Figures
     from kafkacomp.advice.rate import Stamps
     from kafkacomp.advice.spread import Spread
+
+#: The fewest batches (of records that are in a log) and records that a recommendation and the bounds of a saving need.
+_FEWEST_BATCHES: Final = 8
+_FEWEST_RECORDS: Final = 32
 
 
 @dataclass
@@ -215,10 +220,26 @@ class TopicFigures:
                 cell.windows[number] = [first, *rest]
         return cell
 
+    @cached_property
+    def lacks(self) -> str | None:
+        """What the sample has too few of for a recommendation; None if it has enough."""
+        total = self.total
+        if total.records >= _FEWEST_RECORDS and (total.batches >= _FEWEST_BATCHES or not self.stored):
+            return None
+        batches = f" and {_FEWEST_BATCHES} batches" if self.stored else ""
+        return (
+            f"the sample has {count_text(total.records, 'record')} in {count_text(total.batches, 'batch|es')}; a "
+            f"recommendation needs at least {_FEWEST_RECORDS} records{batches}"
+        )
+
     def saving(self, cell: Cell) -> tuple[float, Spread | None]:
-        """Return the share of today's bytes that a cell saves on the windows where it was measured, and its bounds."""
+        """Return the share of today's bytes that a cell saves on the windows where it was measured, and its bounds.
+
+        A sample that :attr:`lacks` batches or records shows no bounds.
+        """
         if cell.saving is None:
-            cell.saving = self._saving(cell)
+            share, bounds = self._saving(cell)
+            cell.saving = share, None if self.lacks else bounds
         return cell.saving
 
     def _saving(self, cell: Cell) -> tuple[float, Spread | None]:
