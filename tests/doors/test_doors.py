@@ -12,11 +12,23 @@ from corruption.inject import KINDS, Injected, applies, inject
 from corruption.logs import Log, all_logs
 from doors.answers import Source
 from doors.compare import differences
-from golden.expect import SMALL, LegacyFile, label, legacy_files, modern_cases
+from golden.expect import SMALL, LegacyFile, label, legacy_files, modern_cases, roots
 
 #: Partition folders of real brokers. What is meant as damage is among them.
 FOLDERS = sorted({path.parent for path in (SMALL / "modern").rglob("*.log")})
-FULL = sorted({path.parent for case in modern_cases() for path in case.folder.rglob("*.log")} - set(FOLDERS))
+FULL = sorted(
+    (
+        {path.parent for case in modern_cases() for path in case.folder.rglob("*.log")}
+        | {
+            path.parent
+            for name in ("modern-4.4", "internal")
+            for root in roots(name)
+            for path in root.rglob("*.log")
+            if path.stem.isdecimal()
+        }
+    )
+    - set(FOLDERS)
+)
 #: Segments that brokers of older releases wrote.
 LEGACY = [each for each in legacy_files() if each.path.suffix == ".log" and each.about["messages"]]
 #: Kinds about which the doors still differ, with the reason; to be emptied when one judge decides for all of them.
