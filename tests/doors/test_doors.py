@@ -58,8 +58,11 @@ def damaged(kind: str, log: Log, seed: str) -> Injected:
 
 
 def is_undecided(injected: Injected) -> bool:
-    """Whether the batch before the last one was removed: verify and repair may take the last one for it."""
-    first, last = [piece.batch for segment in injected.segments for piece in segment.pieces][-2:]
+    """Whether only an offset differs, or the batch before the last one was removed, for which some doors take it."""
+    pieces = [piece for segment in injected.segments for piece in segment.pieces]
+    if any(piece.state == "offset" for piece in pieces):
+        return True
+    first, last = (piece.batch for piece in pieces[-2:])
     return (
         injected.kind == "batch removed" and first is not None and last is not None and last.number != first.number + 1
     )
