@@ -1,7 +1,8 @@
-//! What must hold for any facts, and the heaviest chain against all chains.
+//! What must hold for any facts, the heaviest chain against all chains, and what reads bytes.
 
 mod chains;
 mod properties;
+mod reading;
 
 use std::convert::Infallible;
 
