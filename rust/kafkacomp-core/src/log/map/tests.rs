@@ -1,8 +1,9 @@
-//! What must hold for any facts, the heaviest chain against all chains, and what reads bytes.
+//! What must hold for any facts, the borders of the rules, the heaviest chain against all chains, and what reads bytes.
 
 mod chains;
 mod properties;
 mod reading;
+mod rules;
 
 use std::convert::Infallible;
 
