@@ -25,7 +25,7 @@ fn batch(offsets: &[i64], version: &str) -> Vec<u8> {
 }
 
 fn offsets(survey: &Survey) -> Vec<(i64, i64)> {
-    let batches = survey.facts().iter().filter_map(Fact::batch).map(|batch| batch.offsets());
+    let batches = survey.facts().iter().filter_map(Fact::batch).map(BatchFact::offsets);
     batches.map(|offsets| (offsets.start(), offsets.end())).collect()
 }
 
