@@ -111,13 +111,17 @@ def committed() -> Iterable[str]:
     return [*lines, *Random(0).sample(some, 350)]
 
 
-def main() -> None:
-    parser = ArgumentParser(description="Write the committed cases anew.")
-    parser.parse_args()
+def main() -> int:
+    """Write the committed cases, or with ``--check`` compare them; 1 if they differ."""
+    parser = ArgumentParser(description="Write the committed cases.")
+    parser.add_argument("--check", action="store_true", help="only compare them with what would be written")
     text = "".join(f"{each}\n" for each in committed())
+    if parser.parse_args().check:
+        return 0 if COMMITTED.read_text() == text else 1
     COMMITTED.write_text(text)
     sys.stdout.write(f"{text.count(chr(10))} cases, {len(text)} bytes\n")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
