@@ -86,8 +86,8 @@ fn copies_at_the_end_of_a_file_continue_the_log() {
 #[test]
 fn a_file_without_a_believed_name_continues_what_is_placed() {
     for (first, expected) in [(1, "d"), (2, "o")] {
-        let uses = uses(&[(0, &[one(0, 100)]), (100, &[one(first, 100)])], Compaction::Unknown);
-        assert_eq!(uses, ["i", expected], "{first}");
+        let files: [(i64, &[Part]); 3] = [(0, &[one(0, 100)]), (100, &[one(first, 100)]), (200, &[])];
+        assert_eq!(uses(&files, Compaction::Unknown), ["i", expected, ""], "{first}");
     }
 }
 
