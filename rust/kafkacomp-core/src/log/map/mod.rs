@@ -1,6 +1,6 @@
 //! The map of a log: which batches of a partition belong to it, at which offsets, and what is missing.
 //!
-//! One judgement for all readers and tools. It is pure: a survey turns each segment file into facts, [`windows`] and [`judge`]
+//! One judgement for all readers and tools. It is pure: a survey turns each segment file into facts, [`windows`] and [`judge()`]
 //! judge each file by itself, and [`merge`] joins them. What is stated here is explained in `docs/design/map.md`.
 //!
 //! ```text

@@ -1,8 +1,8 @@
 //! Rule 1: names.
 //!
-//! The window of a file is the offsets from its name to the next name; those of a remote file are the ones
-//! that the leader's epochs allow. A wrong name would cut the window of another file, so
-//! the name of a file that is mostly intact but has no batch in its window is not believed.
+//! The window of a file is the offsets from its name to the next name; those of a remote file are the ones that the leader's
+//! epochs allow. A wrong name would cut the window of another file, so the name of a file that is mostly intact but has no batch
+//! in its window is not believed.
 
 use super::facts::{BatchFact, Fact, SegmentFacts};
 use super::ranges::OffsetRange;

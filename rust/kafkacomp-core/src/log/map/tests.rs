@@ -1,7 +1,9 @@
-//! What must hold for any facts, and the heaviest chain against all chains.
+//! What must hold for any facts, the borders of the rules, the heaviest chain against all chains, and what reads bytes.
 
 mod chains;
 mod properties;
+mod reading;
+mod rules;
 
 use std::convert::Infallible;
 

@@ -4,7 +4,10 @@ use proptest::prelude::*;
 
 use super::{Part, facts, file, map};
 use crate::log::continuity::compaction::Compaction;
-use crate::log::map::{BatchId, Fact, Finding, LogMap, OffsetRange, Placement, SegmentFacts, Use, judge, windows};
+use crate::log::continuity::missing::MissingReason;
+use crate::log::map::{
+    BatchId, Fact, Finding, LogMap, MissingOffsets, OffsetRange, Placement, SegmentFacts, Use, judge, windows,
+};
 
 /// Offsets close to one another, and the extreme ones.
 fn offset() -> impl Strategy<Value = i64> {
@@ -179,4 +182,37 @@ proptest! {
 fn a_partition_without_files_has_nothing() {
     let found = map(&[], Compaction::Unknown);
     assert_eq!(content(&found), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn findings_are_in_the_order_of_files_and_positions() {
+    let batch = |first, last| Part::Batch { first, last, size: 100 };
+    let first = facts(&[batch(0, 4), Part::Corrupt(10), batch(10, 14)]);
+    let second = facts(&[batch(20, 24), batch(20, 24), Part::Zeros(10)]);
+    let third = facts(&[batch(15, 19)]);
+    let segments = [file(0, &first), file(20, &second), file(30, &third)];
+    let found = map(&segments, Compaction::Unknown);
+    let unusual = |number: usize, index: usize, batch_use| {
+        let facts = segments[number].facts;
+        let batch = facts[index].batch().unwrap();
+        Finding::Batch {
+            id: BatchId { file: number, index },
+            bytes: batch.bytes(),
+            offsets: batch.offsets(),
+            batch_use,
+        }
+    };
+    let missing = |start, end, reason| {
+        Finding::Missing(MissingOffsets { offsets: OffsetRange::new(start, end).unwrap(), reason })
+    };
+    let expected = [
+        Finding::Corrupt { file: 0, bytes: first[1].bytes() },
+        unusual(1, 1, Use::Repeat { of: BatchId { file: 1, index: 0 } }),
+        Finding::Zeros { file: 1, bytes: second[2].bytes() },
+        Finding::Name { file: 2, name: 30 },
+        unusual(2, 0, Use::Displaced),
+        missing(5, 10, MissingReason::Corrupt),
+        missing(25, 30, MissingReason::Corrupt),
+    ];
+    assert_eq!(found.findings().collect::<Vec<_>>(), expected);
 }

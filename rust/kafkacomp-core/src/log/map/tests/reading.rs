@@ -1,0 +1,153 @@
+//! What reads bytes: surveys, and the comparison of records.
+
+use super::{SegmentFacts, file, map};
+use crate::log::map::{
+    Agreement, BatchFact, BatchId, ByteRange, CompareRecords, Fact, OffsetRange, Placement, StoredRecords, Survey, Use,
+    map_of, windows,
+};
+use crate::log::{Compaction, InMemory, ReadAt};
+use crate::record::layout::v2::RECORD_BATCH_OVERHEAD;
+use crate::record::{BatchSettings, Headers, MutableRecordBatch, RecordBatchBuilder};
+
+const CAP: usize = 1 << 20;
+
+/// A batch with a record at each of these offsets; each value is the offset and `version`.
+fn batch(offsets: &[i64], version: &str) -> Vec<u8> {
+    let mut builder =
+        RecordBatchBuilder::new(BatchSettings { base_offset: offsets[0], ..BatchSettings::default() }).unwrap();
+    for &offset in offsets {
+        let value = format!("{offset} {version}");
+        builder.append(offset, 0, None, Some(value.as_bytes()), Headers::EMPTY).unwrap();
+    }
+    let mut data = Vec::new();
+    builder.build(&mut data).unwrap();
+    data
+}
+
+fn offsets(survey: &Survey) -> Vec<(i64, i64)> {
+    let batches = survey.facts().iter().filter_map(Fact::batch).map(BatchFact::offsets);
+    batches.map(|offsets| (offsets.start(), offsets.end())).collect()
+}
+
+#[test]
+fn a_header_survey_of_intact_batches_is_a_verified_one() {
+    let data = [batch(&[0, 1], ""), batch(&[2], ""), batch(&[7, 9], "")].concat();
+    let verified = Survey::verified(&InMemory(&data), 0, CAP).unwrap();
+    assert_eq!(Survey::headers(&InMemory(&data), 0).unwrap(), verified);
+    assert_eq!(offsets(&verified), [(0, 2), (2, 3), (7, 10)]);
+    assert_eq!(verified.end(), data.len() as u64);
+}
+
+#[test]
+fn a_verified_survey_goes_on_after_corrupt_bytes() {
+    let (first, last) = (batch(&[0, 1], ""), batch(&[5], ""));
+    let mut corrupt = batch(&[2, 3, 4], "");
+    corrupt[8..].fill(0xff);
+    let zeros = vec![0; 100];
+    let data = [first.as_slice(), &corrupt, &last, &zeros].concat();
+    let survey = Survey::verified(&InMemory(&data), 0, CAP).unwrap();
+    assert_eq!(offsets(&survey), [(0, 2), (5, 6)]);
+    let kinds = survey.facts().iter().map(|fact| match fact {
+        Fact::Batch(_) => 0,
+        Fact::Corrupt(_) => 1,
+        Fact::Zeros(_) => 2,
+    });
+    assert_eq!(kinds.collect::<Vec<_>>(), [0, 1, 0, 2]);
+    assert_eq!(survey.errors().len(), 1);
+    assert_eq!(survey.errors()[0].position(), first.len() as u64);
+    let headers = Survey::headers(&InMemory(&data), 0).unwrap();
+    assert_eq!((offsets(&headers), headers.end()), (vec![(0, 2)], first.len() as u64));
+}
+
+#[test]
+fn a_batch_without_possible_offsets_is_corrupt() {
+    let negative_delta = {
+        let mut data = batch(&[3, 4], "");
+        data[23..27].copy_from_slice(&(-1_i32).to_be_bytes());
+        MutableRecordBatch::new(&mut data, 0).unwrap().update_checksum();
+        data
+    };
+    let last_of_all = {
+        let mut data = batch(&[3, 4], "");
+        data[..8].copy_from_slice(&(i64::MAX - 1).to_be_bytes());
+        data
+    };
+    for wrong in [negative_delta, last_of_all] {
+        let data = [batch(&[0, 1], ""), wrong, batch(&[5], "")].concat();
+        let survey = Survey::verified(&InMemory(&data), 0, CAP).unwrap();
+        assert_eq!(offsets(&survey), [(0, 2), (5, 6)]);
+        assert_eq!((survey.facts().len(), survey.errors().len()), (3, 1));
+        let facts = survey.facts();
+        assert_eq!(map(&[file(0, facts)], Compaction::Unknown).missing().len(), 1);
+    }
+}
+
+#[test]
+fn records_are_compared_at_their_offsets() {
+    use Agreement::{Different, NothingShared, Same};
+    let original = batch(&[10, 11, 12], "");
+    for (other, expected) in [
+        (batch(&[10, 12], ""), Same),
+        (batch(&[10, 12], "x"), Different),
+        (batch(&[9, 11, 13], ""), Same),
+        (batch(&[9, 13], ""), NothingShared),
+    ] {
+        let data = [original.clone(), other].concat();
+        let source = InMemory(&data);
+        let survey = Survey::verified(&source, 0, CAP).unwrap();
+        let facts = survey.facts();
+        let placement = |index: usize| Placement {
+            id: BatchId { file: 0, index },
+            offsets: facts[index].batch().unwrap().offsets(),
+        };
+        let mut records = StoredRecords::new([(file(0, facts), &source as &dyn ReadAt)], CAP);
+        assert_eq!(records.compare(placement(0), placement(1)).unwrap(), expected);
+        assert_eq!(records.compare(placement(1), placement(0)).unwrap(), expected);
+    }
+}
+
+#[test]
+fn an_older_version_of_a_compacted_batch_is_a_repeat_and_other_records_are_not() {
+    for (version, is_repeat) in [("", true), ("x", false)] {
+        let cleaned = [batch(&[0, 2], ""), batch(&[3, 5], "")].concat();
+        let rest = [batch(&[0, 1, 2], version), batch(&[6, 7], "")].concat();
+        let sources = [InMemory(cleaned), InMemory(rest)];
+        let surveys = sources.each_ref().map(|source| Survey::verified(source, 0, CAP).unwrap());
+        let segments = [file(0, surveys[0].facts()), file(6, surveys[1].facts())];
+        let sources = sources.each_ref().map(|source| source as &dyn ReadAt);
+        let mut records = StoredRecords::new(segments.into_iter().zip(sources), CAP);
+        let found = map_of(&segments, Compaction::Unknown, &mut records).unwrap();
+        let of = BatchId { file: 0, index: 0 };
+        let expected = if is_repeat { Use::Repeat { of } } else { Use::OutOfPlace { contradicts: Some(of) } };
+        assert_eq!(found.use_of(BatchId { file: 1, index: 0 }), Some(expected));
+    }
+}
+
+#[test]
+fn bytes_that_are_gone_are_an_error_and_no_answer() {
+    let data = [batch(&[10, 11, 12], ""), batch(&[10, 12], "")].concat();
+    let survey = Survey::verified(&InMemory(&data), 0, CAP).unwrap();
+    let facts = survey.facts();
+    let source = InMemory(&data[..RECORD_BATCH_OVERHEAD]);
+    let placement =
+        |index: usize| Placement { id: BatchId { file: 0, index }, offsets: facts[index].batch().unwrap().offsets() };
+    let mut records = StoredRecords::new([(file(0, facts), &source as &dyn ReadAt)], CAP);
+    assert!(records.compare(placement(0), placement(1)).is_err());
+}
+
+#[test]
+fn old_compacted_segments_may_exceed_their_reach() {
+    let far = 1 << 32;
+    for (magic, count, is_believed) in [(1, 2, true), (0, 2, true), (1, 1, false), (2, 2, false)] {
+        let mut parts = Vec::new();
+        for number in 0..=count {
+            let offset = if number == 0 { 0 } else { far + number };
+            let bytes = ByteRange::sized(100 * number as u64, 100).unwrap();
+            let offsets = OffsetRange::inclusive(offset, offset).unwrap();
+            parts.push(Fact::Batch(BatchFact::new(bytes, offsets, 0, None, magic).unwrap()));
+        }
+        let segment: [SegmentFacts<'_>; 1] = [file(0, &parts)];
+        let window = windows(&segment)[0].unwrap();
+        assert_eq!(window.end(), if is_believed { i64::MAX } else { 1 << 31 }, "{magic} {count}");
+    }
+}

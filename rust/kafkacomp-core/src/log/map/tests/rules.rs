@@ -1,0 +1,114 @@
+//! The borders of the rules.
+
+use std::convert::Infallible;
+
+use super::{Part, facts, file};
+use crate::log::continuity::compaction::Compaction;
+use crate::log::map::{Agreement, BatchId, CompareRecords, Placement, SegmentFacts, Use, map_of};
+
+/// Batches that are not equal have other records.
+struct AllDiffer;
+
+impl CompareRecords for AllDiffer {
+    type Error = Infallible;
+
+    fn compare(&mut self, _: Placement, _: Placement) -> Result<Agreement, Infallible> {
+        Ok(Agreement::Different)
+    }
+}
+
+/// A batch of one record.
+fn one(offset: i64, size: u64) -> Part {
+    Part::Batch { first: offset, last: offset, size }
+}
+
+/// The uses of the batches of each file: in place, displaced, restored, repeat or out of place.
+fn uses(files: &[(i64, &[Part])], compaction: Compaction) -> Vec<String> {
+    let facts: Vec<_> = files.iter().map(|(_, parts)| facts(parts)).collect();
+    let segments: Vec<SegmentFacts<'_>> =
+        files.iter().zip(&facts).map(|(&(name, _), facts)| file(name, facts)).collect();
+    let Ok(map) = map_of(&segments, compaction, &mut AllDiffer);
+    let letter = |file, index| {
+        map.use_of(BatchId { file, index }).map(|batch_use| match batch_use {
+            Use::InPlace => 'i',
+            Use::Displaced => 'd',
+            Use::Restored { .. } => 'a',
+            Use::Repeat { .. } => 'r',
+            Use::OutOfPlace { .. } => 'o',
+        })
+    };
+    facts
+        .iter()
+        .enumerate()
+        .map(|(file, facts)| (0..facts.len()).filter_map(|index| letter(file, index)).collect())
+        .collect()
+}
+
+#[test]
+fn a_batch_is_restored_if_it_has_exactly_the_room() {
+    let far = 1 << 40;
+    for (next, compaction, expected) in [
+        (2, Compaction::Unknown, "iai"),
+        (2, Compaction::To(1), "iai"),
+        (2, Compaction::To(2), "ioi"),
+        (2, Compaction::Somewhere, "ioi"),
+        (1, Compaction::Unknown, "ioi"),
+        (3, Compaction::Unknown, "ioi"),
+    ] {
+        let parts = [one(0, 100), one(far, 100), one(next, 100)];
+        assert_eq!(uses(&[(0, &parts)], compaction), [expected], "{next} {compaction:?}");
+    }
+}
+
+#[test]
+fn a_batch_after_corrupt_bytes_is_not_restored() {
+    let parts = [one(0, 100), Part::Corrupt(10), one(1 << 40, 100), one(2, 100)];
+    assert_eq!(uses(&[(0, &parts)], Compaction::Unknown), ["ioi"]);
+}
+
+#[test]
+fn copies_fill_a_hole_if_more_bytes_speak_for_them() {
+    for (size, expected) in [(49, "iroo"), (50, "iroo"), (51, "irod")] {
+        let copies = [one(0, 100), one(10, 100), one(11, 50), one(12, size)];
+        let later = [one(10, 100), one(11, 100), one(15, 100)];
+        assert_eq!(uses(&[(0, &copies), (10, &later)], Compaction::Unknown), [expected, "iii"], "{size}");
+    }
+}
+
+#[test]
+fn copies_at_the_end_of_a_file_continue_the_log() {
+    for (next, expected) in [(11, "irdd"), (12, "iroo")] {
+        let copies = [one(0, 100), one(10, 100), one(next, 100), one(next + 1, 100)];
+        assert_eq!(uses(&[(0, &copies), (10, &[one(10, 100)])], Compaction::Unknown), [expected, "i"], "{next}");
+    }
+}
+
+#[test]
+fn a_file_without_a_believed_name_continues_what_is_placed() {
+    for (first, expected) in [(1, "d"), (2, "o")] {
+        let files: [(i64, &[Part]); 3] = [(0, &[one(0, 100)]), (100, &[one(first, 100)]), (200, &[])];
+        assert_eq!(uses(&files, Compaction::Unknown), ["i", expected, ""], "{first}");
+    }
+}
+
+#[test]
+fn what_continues_the_last_file_is_the_end_of_the_log() {
+    let rest = [one(0, 50), one(1, 50)];
+    assert_eq!(uses(&[(0, &[one(0, 100)]), (5, &rest)], Compaction::Unknown), ["i", "od"]);
+    assert_eq!(uses(&[(0, &[one(0, 100)]), (5, &rest), (9, &[])], Compaction::Unknown), ["i", "oo", ""]);
+}
+
+#[test]
+fn the_rest_of_a_file_directly_follows_its_last_batch_in_place() {
+    // Offsets 2 to 4 are in the window of a file that has nothing.
+    assert_eq!(uses(&[(0, &[one(0, 100), one(3, 100)]), (2, &[])], Compaction::Unknown), ["id", ""]);
+    let after_corrupt = [one(0, 100), Part::Corrupt(10), one(3, 100)];
+    assert_eq!(uses(&[(0, &after_corrupt), (2, &[])], Compaction::Unknown), ["io", ""]);
+}
+
+#[test]
+fn a_batch_over_many_others_is_no_copy() {
+    let small: Vec<Part> = (0..100).map(|offset| one(offset, 100)).collect();
+    let wide = Part::Batch { first: 0, last: 99, size: 1 };
+    assert_eq!(uses(&[(0, &small), (200, &[wide])], Compaction::Unknown), ["i".repeat(100).as_str(), "o"]);
+}
