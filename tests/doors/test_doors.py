@@ -62,7 +62,7 @@ def is_undecided(injected: Injected) -> bool:
     pieces = [piece for segment in injected.segments for piece in segment.pieces]
     if any(piece.state == "offset" for piece in pieces):
         return True
-    first, last = (piece.batch for piece in pieces[-2:])
+    first, last = ([None, None] + [piece.batch for piece in pieces])[-2:]
     return (
         injected.kind == "batch removed" and first is not None and last is not None and last.number != first.number + 1
     )
