@@ -81,6 +81,21 @@ def test_timestamps_below_minus_one(tmp_path: Path) -> None:
     assert found["ordinary"].advice.verdict == "change"
 
 
+def test_headers_of_a_topic_that_went_back_to_an_older_format(tmp_path: Path) -> None:
+    """The last batches decide the format, which has no headers; those of earlier batches do not end the advice."""
+    for magic in (0, 1):
+        folder = tmp_path / f"magic{magic}-0"
+        folder.mkdir()
+        made = bytearray()
+        for at, value in enumerate(values(800)):
+            is_old = at >= 400
+            builder = record.RecordBatchBuilder(magic if is_old else 2, "none", base_offset=at)
+            builder.append(value, timestamp=-1 if magic == 0 else TIME + at, headers=[] if is_old else [("h", b"1")])
+            made += builder.build()
+        (folder / f"{0:020}.log").write_bytes(made)
+    assert set(topics(tmp_path)) == {"magic0", "magic1"}
+
+
 def test_rows_of_parquet_whose_timestamps_are_no_dates(tmp_path: Path) -> None:
     rows = pa.table({"city": ["Leipzig"] * 500, "at": pa.array([2**62] * 500, pa.timestamp("ms"))})
     pq.write_table(rows, tmp_path / "rows.parquet")

@@ -42,6 +42,18 @@ def _folder(tmp_path: Path) -> Path:
     return tmp_path / "logs"
 
 
+def _write(folder: Path, **options: Any) -> object:
+    return kc.write(pa.table({"value": [b"third"]}), folder.parent / "new", **options)
+
+
+def _convert(folder: Path, **options: Any) -> object:
+    return log.convert(folder, folder.parent / "new", to_magic=1, **options)
+
+
+def _verify_partition(folder: Path, **options: Any) -> object:
+    return log.verify_partition(folder / "orders-0", **options)
+
+
 @pytest.mark.parametrize(("name", "value", "wanted"), SCAN)
 def test_scan(name: str, value: Any, wanted: str, folder: Path) -> None:
     with pytest.raises(TypeError, match=f"^{name} must be {wanted}"):
@@ -56,10 +68,37 @@ def test_scan(name: str, value: Any, wanted: str, folder: Path) -> None:
         lambda folder, **options: log.repair(folder, folder.parent / "new", **options),
         kc.advise,
         lambda folder, **options: log.verify_segment(folder / "orders-0" / f"{0:020}.log", **options),
+        lambda folder, **options: kc.LogDir(folder).verify(**options),
     ],
-    ids=["recompress", "convert", "repair", "advise", "verify_segment"],
+    ids=["recompress", "convert", "repair", "advise", "verify_segment", "LogDir.verify"],
 )
 def test_progress(call: Callable[..., object], folder: Path) -> None:
     with pytest.raises(TypeError, match=r"^progress must be callable, or None, not int$"):
         call(folder, progress=5)
     assert [each.name for each in folder.parent.iterdir()] == ["logs"]
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "value", "wanted"),
+    [
+        (_write, "topic", 5, "a str, not int"),
+        (_write, "topic", b"orders", "a str, not bytes"),
+        (_convert, "upgrade", 1, "a bool, not int"),
+        (_convert, "first_offset", "0", "an int, not str"),
+        (_convert, "offset_map", 5, "a path, .* not int"),
+        (kc.advise, "assume_rate", "500k", "a number, or None, not str"),
+        (kc.advise, "max_latency_ms", [5], "a number, or None, not list"),
+        (kc.advise, "prices", 5, "a path, .* not int"),
+        (_verify_partition, "max_output_size", "1g", "an int, not str"),
+    ],
+)
+def test_others(call: Callable[..., object], name: str, value: Any, wanted: str, folder: Path) -> None:
+    with pytest.raises(TypeError, match=f"^{name} must be {wanted}"):
+        call(folder, **{name: value})
+    assert [each.name for each in folder.parent.iterdir()] == ["logs"]
+
+
+def test_output_limits_out_of_range(folder: Path) -> None:
+    for value in (-1, 0, 2**70):
+        with pytest.raises(ValueError, match=r"^max_output_size must be 1 to "):
+            _verify_partition(folder, max_output_size=value)

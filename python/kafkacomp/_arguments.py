@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import operator
 import os
 import re
@@ -52,6 +53,13 @@ def check_bools(**given: object) -> None:
     for name, value in given.items():
         if type(value).__name__ not in {"bool", "bool_"}:  # the other one is numpy's
             raise TypeError(f"{name} must be a bool, not {type(value).__name__}")
+
+
+def check_numbers(**given: object) -> None:
+    """Check arguments that are a number or ``None``; TypeError."""
+    for name, value in given.items():
+        if value is not None and not isinstance(value, numbers.Real):
+            raise TypeError(f"{name} must be a number, or None, not {type(value).__name__}")
 
 
 def path_text(name: str, path: object) -> str:
@@ -156,7 +164,7 @@ def compression_type_of(compression_type: object) -> CompressionType:
 
 def checked_magic(magic: int) -> int:
     """Check a message format."""
-    if magic not in {0, 1, 2}:
+    if magic not in (0, 1, 2):
         raise ValueError(f"magic must be 0, 1 or 2, not {magic!r}")
     return magic
 

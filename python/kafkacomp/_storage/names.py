@@ -55,7 +55,9 @@ INTERNAL_TOPICS: Final = frozenset(
 
 
 def check_topic(topic: str, what: str = "invalid topic name") -> None:
-    """Raise ValueError for names that a broker refuses for new topics."""
+    """Raise ValueError for names that a broker refuses for new topics, TypeError for what is no string."""
+    if not isinstance(topic, str):
+        raise TypeError(f"topic must be a str, not {type(topic).__name__}")
     if not _TOPIC.fullmatch(topic) or topic in {".", ".."}:
         raise ValueError(f"{what} {topic!r}: 1 to 249 letters, digits, dots, underscores and dashes")
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkacomp._arguments import check_progress
+from kafkacomp._arguments import check_numbers, check_progress
 from kafkacomp.advice.prices import Prices
 from kafkacomp.advice.report import Report, TopicReport
 from kafkacomp.advice.settings import Settings
@@ -87,6 +87,7 @@ def advise(
         1000000
     """
     check_progress(progress)
+    check_numbers(max_latency_ms=max_latency_ms, assume_rate=assume_rate)
     from kafkacomp.advice.run import finish, in_threads, prepare  # noqa: PLC0415 - `import kafkacomp.advice` is quick
     from kafkacomp.tiered.source import SourceOptions  # noqa: PLC0415
 

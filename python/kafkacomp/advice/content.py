@@ -117,6 +117,9 @@ def _of_log(window: Window, form: Format, cap: int, failed: Callable[[str], obje
     except (KafkaCompError, ValueError):
         found = [each for each in found if _reads(each, window, cap, failed)]
         rows = _scanned([each.data for each in found], cap)
+    if form.name != MODERN:
+        # A topic of an older format may have batches of format 2, whose headers its own batches could not have.
+        rows = rows.select([name for name in _COLUMNS if name != "headers"])
     content.rows = rows
     content.stamps = _stamps(rows)
     content.batches = list(_batches(_grouped(found, form), rows, form))

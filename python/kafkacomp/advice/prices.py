@@ -14,6 +14,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from kafkacomp._arguments import path_text
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -106,7 +108,7 @@ def load(prices: Prices | str | os.PathLike[str] | None, failed: Callable[[str],
     """
     if prices is None or isinstance(prices, Prices):
         return prices or Prices()
-    with Path(prices).open(encoding="utf-8") as file:
+    with Path(path_text("prices", prices)).open(encoding="utf-8") as file:
         text = file.read(_MOST_CHARACTERS + 1)
     if len(text) > _MOST_CHARACTERS:
         raise ValueError(f"{os.fspath(prices)}: more than {_MOST_CHARACTERS:,} characters")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import byte_count, check_progress, path_text
+from kafkacomp._arguments import byte_count, check_progress, checked_max_output_size, path_text
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, KnownBatches
 from kafkacomp._storage.checkpoints import OffsetCheckpoints
 from kafkacomp._storage.filesystem import open_filesystem
@@ -156,7 +156,7 @@ def check_segment(
             time_index=_index(segment, "timeindex", too_large),
             transaction_index=_index(segment, "txnindex", too_large),
         )
-    report = _kafkacomp.verify_segment(job, max_output_size, progress, known)
+    report = _kafkacomp.verify_segment(job, checked_max_output_size(max_output_size), progress, known)
     if not too_large:
         return report
     findings = sorted((*report.findings, *too_large), key=lambda each: (each.file != "log", each.file, each.position))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from kafkacomp._arguments import checked_max_output_size, checked_threads, path_text
+from kafkacomp._arguments import check_progress, checked_max_output_size, checked_threads, path_text
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._storage.discovery import warn_of_copies
 from kafkacomp._storage.files import files_in
@@ -253,6 +253,7 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
             OSError: a folder or file cannot be read.
         """
         checked_max_output_size(max_output_size)
+        check_progress(progress)
         losses = loss_files_of(known_losses)
         options: dict[str, Any] = {
             "threads": checked_threads(threads),

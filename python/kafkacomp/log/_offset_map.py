@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kafkacomp._arguments import path_text
 from kafkacomp._extras import pa, parquet
 from kafkacomp._storage.new_file import exists_error, new_file
 
@@ -36,7 +37,7 @@ def offset_map(path: str | os.PathLike[str] | None) -> Iterator[Take | None]:
     if path is None:
         yield None
         return
-    target = Path(path)
+    target = Path(path_text("offset_map", path))
     kinds = {".parquet": _parquet, ".csv": _csv}
     kind = kinds.get(target.suffix)
     if kind is None:

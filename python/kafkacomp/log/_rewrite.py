@@ -7,7 +7,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import BATCH_BYTES, check_to_magic, checked_threads, compression_type_of, integer, level_of
+from kafkacomp._arguments import (
+    BATCH_BYTES,
+    check_bools,
+    check_to_magic,
+    checked_threads,
+    compression_type_of,
+    integer,
+    level_of,
+)
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._log_format import LogFormat, check_log_format, undecided
 from kafkacomp._losses import acknowledged, unacknowledged
@@ -281,8 +289,9 @@ def convert(
     check_to_magic(to_magic)
     integer("batch_bytes", batch_bytes, BATCH_BYTES)
     check_log_format(log_format)
-    if first_offset is not None and not 0 <= first_offset < 2**62:
-        raise ValueError(f"first_offset must be 0 to {2**62 - 1}, not {first_offset}")
+    check_bools(upgrade=upgrade)
+    if first_offset is not None:
+        first_offset = integer("first_offset", first_offset, (0, 2**62 - 1))
     only_old = first_offset is not None or offset_map is not None
     given = (source, target, segment_bytes, max_output_size, progress)
     opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
