@@ -198,7 +198,9 @@ class Partition:
     def cleaned_to(self) -> int | None:
         """The offset in ``cleaner-offset-checkpoint`` or the loss file, below which compaction has removed records."""
         found = self._checkpoint(CLEANED)
-        return found if found is not None else compacted_to(self, [self.loss_file])
+        if found is not None or self.loss_file is None:
+            return found
+        return compacted_to(self, [self.loss_file])
 
     def _checkpoint(self, name: str) -> int | None:
         if self.checkpoints is None or self.topic is None or self.partition is None:

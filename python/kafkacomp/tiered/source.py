@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -99,7 +99,7 @@ class SourceOptions:
         Raises:
             ValueError: ``source`` is a LogDir or a part of one.
         """
-        given = [each.name for each in fields(self) if getattr(self, each.name) is not None]
+        given = [name for name, value in vars(self).items() if value is not None]
         if given and isinstance(source, SegmentSource):
             name = type(source).__name__
             raise ValueError(f"{given[0]} belongs to LogDir(path, {given[0]}=...), with which the {name} was opened")
