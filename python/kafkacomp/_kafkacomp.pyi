@@ -232,11 +232,11 @@ class PartitionFindings:
 @final
 class RewrittenPartition:
     __match_args__: Final = ("folder", "findings")
-    folder: Final[RewrittenFolder]
+    folder: Final[NewLog]
     findings: Final[PartitionFindings]
 
 @final
-class RewrittenFolder:
+class NewLog:
     @property
     def folder(self) -> Path | None: ...
     @property
@@ -260,7 +260,7 @@ class RepairedPartition:
         "first_open_offset",
         "findings",
     )
-    folder: Final[RewrittenFolder]
+    folder: Final[NewLog]
     repairs: Final[tuple[Repair, ...]]
     more_repairs: Final[int]
     fixed_batches: Final[int]
@@ -339,16 +339,9 @@ def migrate_set(
 ) -> Converted: ...
 def valid_bytes(data: Buffer) -> int: ...
 def build_batches(rows: ArrowRows, settings: BatchSettings) -> bytes: ...
-
-@final
-class WrittenRows:
-    __match_args__: Final = ("log", "records")
-    log: Final[WrittenLog]
-    records: Final[int]
-
 def write_log(
     rows: ArrowRows, target: str, settings: BatchSettings, segment_bytes: int, topic_id: str | None
-) -> WrittenRows: ...
+) -> tuple[NewLog, int]: ...
 
 @final
 class StagedFile:

@@ -45,8 +45,8 @@ _MAX_OFFSET: Final = 2**63 - 1
 
 #: Why the offsets of a loss are missing, as the source of the log had them: as in
 #: :class:`kafkacomp.arrow.MissingRange`; or they were control records (``control``), which message formats 0 and 1 do
-#: not have.
-LossReason: TypeAlias = Literal["corrupt", "gap", "limit", "unreadable", "vanished", "control"]
+#: not have; or the scan that the rows came from did not return them (``excluded``).
+LossReason: TypeAlias = Literal["corrupt", "gap", "limit", "unreadable", "vanished", "control", "excluded"]
 
 
 class AdjacentBatch(NamedTuple):
@@ -85,7 +85,8 @@ class KnownLoss(NamedTuple):
         last_offset: The last missing offset, inclusive.
         reason: Why they are missing: ``corrupt``, ``gap``, ``limit``, ``unreadable`` or ``vanished``, as in
             :class:`kafkacomp.arrow.MissingRange`, in the log that was repaired or rewritten; ``control`` if they were
-            control records, which message formats 0 and 1 do not have.
+            control records, which message formats 0 and 1 do not have; ``excluded`` if the scan whose rows
+            :func:`kafkacomp.write` wrote did not return them: control records, or records outside its bounds.
         before: The batch before them; ``None`` at the start of the log.
         after: The batch after them; ``None`` at the end of the log.
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kafkacomp._batch_settings import BatchSettings
+    from kafkacomp.arrow._publish import Publisher
 
 #: The columns of a record.
 _RECORD: Final = ("key", "value", "timestamp", "headers", "offset")
@@ -77,7 +78,7 @@ def _with_narrow_partitions(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 def by_columns(  # noqa: PLR0917 - what a log is made of
     reader: pa.RecordBatchReader, folder: Path, settings: BatchSettings, topic: str | None, partition: int | None,
-    segment_bytes: int, topic_id: str | None,
+    segment_bytes: int, topic_id: str | None, publisher: Publisher,
 ) -> dict[str, Written]:  # fmt: skip
     """Write rows with offsets: the rows of each partition are collected in a file, then written as its log."""
     rows = _Collected(folder, pa.schema([each for each in reader.schema if each.name in _RECORD]))
@@ -90,10 +91,10 @@ def by_columns(  # noqa: PLR0917 - what a log is made of
     for of_topic, number in rows.close():
         name = f"{of_topic}-{number}"
         try:
-            found = _kafkacomp.write_log(
+            log, records = _kafkacomp.write_log(
                 rows.read((of_topic, number)), str(folder / name), settings, segment_bytes, topic_id
             )
-            written[name] = Written(found.log, found.records)
+            written[name] = Written(publisher.publish(log, of_topic, number), records)
         except (KafkaCompError, ValueError) as error:
             error.args = (f"{name}: {error}", *error.args[1:])
             raise

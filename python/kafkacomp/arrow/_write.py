@@ -15,6 +15,7 @@ from kafkacomp._storage.filesystem import local_folder
 from kafkacomp._storage.names import check_topic
 from kafkacomp._storage.new_file import exists_error
 from kafkacomp.arrow._filter import FilteredReader
+from kafkacomp.arrow._publish import Publisher
 from kafkacomp.arrow._reader import ScanReader
 from kafkacomp.arrow._route import by_columns, by_key, published
 from kafkacomp.record import arrow_rows
@@ -94,7 +95,8 @@ def write(
     Rows with offsets must have a partition.
 
     The indexes of the segments, producer snapshots, the leader epochs and, with ``topic_id``, ``partition.metadata``
-    are written, too: to load the log into a broker that has the topic, stop it, copy the folder, and start it. A
+    are written, too: to load the log into a broker that has the topic, stop it, copy the folder, and start it. If the
+    rows are those of a scan, the loss file names the offsets that it did not return, so that ``verify`` knows them. A
     partition's folder appears complete or not at all, even if the process is killed: until all folders are complete,
     they have names that brokers and scans ignore.
 
@@ -161,6 +163,7 @@ def write(
     _kafkacomp.remove_abandoned(os.path.join(folder, "topic-0"))  # noqa: PTH118 - whatever its name will be
     rows = arrow_rows(rows)
     source = rows
+    publisher = Publisher(source, topic, partition, topic_id)
     if topic is None or partition is None:
         reader = _reader(rows)
         names = reader.schema.names
@@ -168,15 +171,25 @@ def write(
             raise ValueError("the rows have no column 'topic': add the column, or give the argument topic")
         if topic is None or "partition" in names or num_partitions is not None:
             report = _write_several(
-                reader, folder, settings, topic, partition, num_partitions, base_offset, segment_bytes, topic_id
+                reader,
+                folder,
+                settings,
+                topic,
+                partition,
+                num_partitions,
+                base_offset,
+                segment_bytes,
+                topic_id,
+                publisher,
             )
             return _checked(report, source, allow_missing=allow_missing)
         rows, partition = (rows if isinstance(rows, ScanReader) else reader), 0
     path = os.path.join(folder, f"{topic}-{partition}")  # noqa: PTH118 - as given
     if os.path.lexists(path):
         raise exists_error(path)
-    written = _kafkacomp.write_log(rows, path, settings, segment_bytes, topic_id)
-    return _checked(_report(path, written.log, written.records), source, allow_missing=allow_missing)
+    log, records = _kafkacomp.write_log(rows, path, settings, segment_bytes, topic_id)
+    report = _report(path, publisher.publish(log, topic, partition), records)
+    return _checked(report, source, allow_missing=allow_missing)
 
 
 def _checked(report: WriteReport, rows: ArrowRows, *, allow_missing: bool) -> WriteReport:
@@ -206,7 +219,7 @@ def _reader(rows: ArrowRows) -> pa.RecordBatchReader:
 
 def _write_several(  # noqa: PLR0917 - what a log is made of
     reader: pa.RecordBatchReader, directory: str, settings: BatchSettings, topic: str | None, partition: int | None,
-    num_partitions: int | None, base_offset: int, segment_bytes: int, topic_id: str | None,
+    num_partitions: int | None, base_offset: int, segment_bytes: int, topic_id: str | None, publisher: Publisher,
 ) -> WriteReport:  # fmt: skip
     if topic_id is not None and topic is None:
         raise ValueError("topic_id requires topic")
@@ -214,7 +227,7 @@ def _write_several(  # noqa: PLR0917 - what a log is made of
         if "offset" in reader.schema.names:
             if num_partitions is not None:
                 raise ValueError("num_partitions is for rows without offsets: remove it, or the column 'offset'")
-            written = by_columns(reader, folder, settings, topic, partition, segment_bytes, topic_id)
+            written = by_columns(reader, folder, settings, topic, partition, segment_bytes, topic_id, publisher)
         else:
             if base_offset:
                 raise ValueError("base_offset requires topic and partition")

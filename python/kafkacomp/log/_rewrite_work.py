@@ -6,7 +6,6 @@ import dataclasses
 import os
 import re
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,21 +15,22 @@ from kafkacomp._losses import unknown
 from kafkacomp._storage.filesystem import local_folder, open_filesystem
 from kafkacomp._storage.loss_file import LOSS_FILE, LossFile, lost_offsets, serialized
 from kafkacomp._storage.losses import known_losses as find_known_losses
-from kafkacomp._storage.losses import located, loss_files_of, topic_id_of
+from kafkacomp._storage.losses import loss_files_of, topic_id_of
 from kafkacomp._storage.names import basename, partition_of, side_file
 from kafkacomp._storage.new_file import exists_error
+from kafkacomp._storage.new_losses import new_losses
 from kafkacomp._storage.partition import Partition, Segment, SegmentSource
 from kafkacomp._storage.state_file import sync_folder
 from kafkacomp._text import camel_case
 from kafkacomp.exceptions import CorruptRecordError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TypeAlias
 
-    from kafkacomp._kafkacomp import PartitionFindings, RewrittenFolder
+    from kafkacomp._kafkacomp import NewLog, PartitionFindings
     from kafkacomp._storage.filesystem import FileSystem
-    from kafkacomp._storage.loss_file import KnownLoss, LossReason
+    from kafkacomp._storage.loss_file import KnownLoss
     from kafkacomp._types import StrPath
     from kafkacomp.arrow._report import MissingRange
     from kafkacomp.log._rewrite import Repair
@@ -187,7 +187,7 @@ class RewriteWork:
     def publish(
         self,
         job: PartitionJob,
-        folder: RewrittenFolder,
+        folder: NewLog,
         found: PartitionFindings,
         *,
         is_old: bool = False,
@@ -199,12 +199,23 @@ class RewriteWork:
         ``is_old`` is for a log of Kafka 0.7, whose missing ranges are positions.
         """
         known = () if is_old else find_known_losses([job.partition], found.missing, self._loss_files)
-        losses = [] if is_old else _losses(job, folder, found, known)
+        source = job.partition
+        losses = []
+        if not is_old:
+            losses = new_losses(
+                folder,
+                source.topic,
+                source.partition,
+                missing=found.missing,
+                known=known,
+                compacted_to=found.compacted_to,
+                # A conversion to an older message format leaves control records out.
+                others=None if found.more_missing else "control",
+            )
         own = [camel_case(dataclasses.asdict(each)) for each in repairs]
         positions = found.missing if is_old else ()
         try:
             if losses or own or positions or found.more_missing or (folder.gaps and found.compacted_to is not None):
-                source = job.partition
                 file = LossFile(source.topic, topic_id_of(source), source.partition, found.compacted_to, tuple(losses))
                 content = serialized(
                     file,
@@ -293,51 +304,6 @@ def _folder_of(segment: Segment) -> tuple[FileSystem, str]:
     """The folder of a segment, and its file system."""
     folder = _folder(segment.name)
     return open_filesystem(folder) if isinstance(segment.source, str) else (segment.source.filesystem, folder)
-
-
-def _losses(
-    job: PartitionJob, folder: RewrittenFolder, found: PartitionFindings, known: Sequence[KnownLoss]
-) -> list[KnownLoss]:
-    """What a log that was written lacks, and compaction does not explain, with its adjacent batches."""
-    losses: list[tuple[int, int, LossReason]] = [
-        (each.first_offset, each.last_offset, each.reason)
-        for each in unknown(found.missing, known)
-        if each.reason != "compacted"
-    ]
-    losses += [(each.first_offset, each.last_offset, each.reason) for each in known]
-    if not found.more_missing:
-        # What the source has and the new log does not, and compaction has not removed either: a conversion to an older
-        # message format leaves control records out.
-        start = found.compacted_to or 0
-        dropped = [(max(first, start), last) for first, last in folder.gaps if last >= start]
-        losses += [(first, last, "control") for first, last in _without(dropped, found.missing)]
-    losses.sort()
-    return located(_written(job.partition, folder), losses)
-
-
-def _without(ranges: Iterable[tuple[int, int]], others: Iterable[MissingRange]) -> Iterator[tuple[int, int]]:
-    """The parts of sorted ranges that no other one has."""
-    taken = sorted((each.first_offset, each.last_offset) for each in others)
-    at = 0
-    for begin, end in ranges:
-        first = begin
-        while at < len(taken) and taken[at][1] < first:
-            at += 1
-        for before, last in islice(taken, at, None):
-            if before > end:
-                break
-            if first < before:
-                yield first, before - 1
-            first = max(first, last + 1)
-        if first <= end:
-            yield first, end
-
-
-def _written(partition: Partition, folder: RewrittenFolder) -> Partition:
-    """The partition in a folder that is not published yet."""
-    files = sorted(Path(str(folder.folder)).glob("*.log"))
-    segments = [Segment(str(each), str(each), each.stat().st_size, base_offset=int(each.stem)) for each in files]
-    return Partition(partition.topic, partition.partition, segments)
 
 
 def _folder(path: str) -> str:

@@ -157,7 +157,7 @@ fn add_logs(m: &Bound<'_, PyModule>) -> PyResult<()> {
 fn add_rewrites(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<rewrite::RepairedPartition>()?;
     m.add_class::<rewrite::RewrittenPartition>()?;
-    m.add_class::<rewrite::RewrittenFolder>()?;
+    m.add_class::<rewrite::NewLog>()?;
     m.add_class::<rewrite::StagedFolder>()?;
     m.add_function(wrap_pyfunction!(rewrite::remove_abandoned, m)?)?;
     m.add_function(wrap_pyfunction!(rewrite::recompress_partition, m)?)?;
@@ -166,7 +166,6 @@ fn add_rewrites(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(migrate::partition_format, m)?)?;
     m.add_function(wrap_pyfunction!(migrate::migrate_partition, m)?)?;
     m.add_function(wrap_pyfunction!(migrate::migrate_set, m)?)?;
-    m.add_class::<write::WrittenRows>()?;
     m.add_function(wrap_pyfunction!(write::write_log, m)?)?;
     m.add_class::<staged::StagedBatches>()?;
     m.add_function(wrap_pyfunction!(staged::assemble_log, m)?)

@@ -55,12 +55,19 @@ impl StagedFolder {
     }
 }
 
-/// The folder of a partition that was rewritten, before it is published.
+/// The folder of a partition that is complete, but not published.
 #[pyclass(module = "kafkacomp._kafkacomp")]
-pub struct RewrittenFolder(Option<ClosedLog>);
+pub struct NewLog(Option<ClosedLog>);
+
+impl NewLog {
+    /// Of a log whose files are complete.
+    pub fn new(log: ClosedLog) -> Self {
+        Self(Some(log))
+    }
+}
 
 #[pymethods]
-impl RewrittenFolder {
+impl NewLog {
     /// The temporary folder with its files; `None` once it is published or discarded.
     #[getter]
     fn folder(&self) -> Option<PathBuf> {
@@ -96,7 +103,7 @@ impl RewrittenFolder {
 #[pyclass(module = "kafkacomp._kafkacomp", frozen, get_all)]
 pub struct RewrittenPartition {
     /// Its folder, which the caller publishes.
-    folder: Py<RewrittenFolder>,
+    folder: Py<NewLog>,
     /// A `PartitionFindings`.
     findings: Py<PartitionFindings>,
 }
@@ -110,7 +117,7 @@ impl RewrittenPartition {
     /// Only those of the import.
     pub fn new(py: Python<'_>, work: &Work, log: ClosedLog, found: partition::PartitionFindings) -> PyResult<Self> {
         let findings = Py::new(py, work.findings(py, found)?)?;
-        Ok(Self { folder: Py::new(py, RewrittenFolder(Some(log)))?, findings })
+        Ok(Self { folder: Py::new(py, NewLog::new(log))?, findings })
     }
 }
 
@@ -153,7 +160,7 @@ pub fn convert_partition(
 #[pyclass(module = "kafkacomp._kafkacomp", frozen, get_all)]
 pub struct RepairedPartition {
     /// Its folder, which the caller publishes.
-    folder: Py<RewrittenFolder>,
+    folder: Py<NewLog>,
     /// `kafkacomp.log.Repair` objects.
     repairs: Py<PyTuple>,
     more_repairs: u64,
@@ -201,7 +208,7 @@ pub fn repair_partition(py: Python<'_>, job: JobFields<'_>, quarantine: Option<&
         zero_tail_bytes: report.zero_tail_bytes,
         first_open_offset,
         findings: Py::new(py, work.findings(py, findings)?)?,
-        folder: Py::new(py, RewrittenFolder(Some(log)))?,
+        folder: Py::new(py, NewLog::new(log))?,
     })
 }
 

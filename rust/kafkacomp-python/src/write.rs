@@ -10,23 +10,10 @@ use pyo3::prelude::*;
 
 use crate::batch_settings::Settings;
 use crate::error::{arrow_build_to_py, log_to_py};
-use crate::results::WrittenLog;
+use crate::rewrite::NewLog;
 use crate::rows::{Rows, rows_to_py};
-use crate::value::value_methods;
 
-/// A partition's log that was written from rows.
-#[pyclass(module = "kafkacomp._kafkacomp", frozen, get_all, eq)]
-#[derive(Clone, PartialEq, Eq)]
-pub struct WrittenRows {
-    /// What was written.
-    log: WrittenLog,
-    /// Its records.
-    records: usize,
-}
-
-value_methods!(WrittenRows { log, records });
-
-/// Writes all rows as the folder of a partition.
+/// Writes all rows as the folder of a partition, which the caller publishes; also returns their number.
 #[pyfunction]
 pub fn write_log(
     py: Python<'_>,
@@ -35,12 +22,12 @@ pub fn write_log(
     settings: Settings,
     segment_bytes: u32,
     topic_id: Option<&str>,
-) -> PyResult<WrittenRows> {
+) -> PyResult<(NewLog, usize)> {
     let options = WriteOptions { segment_bytes, topic_id: parse_topic_id(topic_id)?, ..WriteOptions::default() };
     let settings = settings.settings()?;
     let written = py.detach(move || build::write_log(rows, &target, settings, options));
-    let LogWritten { report, records } = written.map_err(|error| write_to_py(py, error))?;
-    Ok(WrittenRows { log: report.into(), records })
+    let LogWritten { log, records } = written.map_err(|error| write_to_py(py, error))?;
+    Ok((NewLog::new(log), records))
 }
 
 /// The topic id in `partition.metadata`.

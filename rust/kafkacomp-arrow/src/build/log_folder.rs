@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 use arrow_schema::ArrowError;
-use kafkacomp_core::log::write::{LogWriter, WriteOptions, WriteReport};
+use kafkacomp_core::log::write::{ClosedLog, LogWriter, WriteOptions};
 use kafkacomp_core::record::{BatchSettings, Batches};
 
 use super::batcher::Batcher;
@@ -19,15 +19,16 @@ pub(super) fn slices(rows: &ArrowRecordBatch) -> impl Iterator<Item = ArrowRecor
 }
 
 /// What was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug)]
 pub struct LogWritten {
-    /// Segments, batches, bytes and offsets.
-    pub report: WriteReport,
+    /// The folder, which is not published yet.
+    pub log: ClosedLog,
     /// The number of records, one for each row.
     pub records: usize,
 }
 
-/// Writes all rows as the folder `target` of a partition. Its first segment begins at the offset of the first batch.
+/// Writes all rows as the folder `target` of a partition, which the caller publishes. Its first segment begins at the offset of the
+/// first batch.
 ///
 /// # Errors
 /// Invalid rows, an error of the stream, or an I/O error. The new folder is removed.
@@ -46,7 +47,7 @@ pub fn write_log(
         }
     }
     batcher.finish(&mut folder.out)?;
-    Ok(LogWritten { report: folder.finish()?, records: batcher.rows() })
+    Ok(LogWritten { log: folder.close()?, records: batcher.rows() })
 }
 
 /// The folder that is being written.
@@ -84,8 +85,8 @@ impl Folder {
         })
     }
 
-    fn finish(mut self) -> Result<WriteReport, WriteError> {
+    fn close(mut self) -> Result<ClosedLog, WriteError> {
         self.flush()?;
-        Ok(self.take_writer(None)?.finish()?)
+        Ok(self.take_writer(None)?.close()?)
     }
 }

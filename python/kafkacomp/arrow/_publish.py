@@ -1,0 +1,65 @@
+"""Publish logs that were written from rows, with the loss file of what the scan of these rows did not return."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafkacomp._extras import pa
+from kafkacomp._storage.loss_file import LOSS_FILE, LossFile, serialized
+from kafkacomp._storage.new_losses import new_losses
+from kafkacomp.arrow._filter import FilteredReader
+from kafkacomp.arrow._reader import ScanReader
+
+if TYPE_CHECKING:
+    from kafkacomp._kafkacomp import NewLog, WrittenLog
+    from kafkacomp._types import ArrowRows
+
+
+class Publisher:
+    """Publishes the logs that are written from ``rows``; ``topic`` and ``partition`` are those given for all rows."""
+
+    def __init__(self, rows: ArrowRows, topic: str | None, partition: int | None, topic_id: str | None) -> None:
+        scan = rows if isinstance(rows, ScanReader | FilteredReader) else None
+        # Without their offsets, the records get new ones, which have no gap.
+        self._scan = scan if scan is not None and "offset" in pa.schema(scan).names else None
+        self._topic, self._partition, self._topic_id = topic, partition, topic_id
+
+    def publish(self, log: NewLog, topic: str, partition: int) -> WrittenLog:
+        """Publish the log of a partition, after all of its rows were read."""
+        try:
+            content = self._loss_file(log, topic, partition)
+            if content is not None:
+                log.write(LOSS_FILE, content)
+            written = log.publish()
+        except BaseException:
+            log.discard()
+            raise
+        assert written is not None  # noqa: S101 - it is published once
+        return written
+
+    def _loss_file(self, log: NewLog, topic: str, partition: int) -> bytes | None:
+        if self._scan is None:
+            return None
+        found = self._scan.report
+
+        def is_own(name: str | None, number: int | None) -> bool:
+            # What is given for all rows may differ from the names in the scan, and what has no name is all of one log.
+            is_topic = self._topic is not None or name in {None, topic}
+            return is_topic and (self._partition is not None or number in {None, partition})
+
+        missing = [each for each in found.missing if is_own(each.topic, each.partition)]
+        known = [each for each in found.known_losses if is_own(each.topic, each.partition)]
+        compacted_to = max((each.last_offset + 1 for each in missing if each.reason == "compacted"), default=None)
+        losses = new_losses(
+            log,
+            topic,
+            partition,
+            missing=missing,
+            known=known,
+            compacted_to=compacted_to,
+            others=None if found.more_missing else "excluded",
+        )
+        if not losses and compacted_to is None and not found.more_missing:
+            return None
+        file = LossFile(topic, self._topic_id, partition, compacted_to, tuple(losses))
+        return serialized(file, more_losses=found.more_missing, positions=(), repairs=(), more_repairs=0)
