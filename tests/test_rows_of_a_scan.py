@@ -65,6 +65,14 @@ def test_control_records(tmp_path: Path) -> None:
     assert known(tmp_path / "committed" / "new-3") == [(11, 13, "excluded")]
 
 
+def test_control_records_are_no_records(tmp_path: Path) -> None:
+    source = folder_of(tmp_path / "t-0", batch(0), transactions(10))
+    for rows in (kc.scan(source, include_control=True), filter_rows(kc.scan(source, include_control=True), key="1")):
+        with pytest.raises(ValueError, match="include_control"):
+            kc.write(rows, tmp_path / "out", topic="t", partition=0)
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_the_source_lacks(tmp_path: Path) -> None:
     """With the source's reasons; those that a loss file makes known are carried on."""
     source = folder_of(tmp_path / "t-0", batch(0), corrupt(batch(10)), transactions(20), batch(32))

@@ -122,6 +122,11 @@ class FilteredReader(Rows):
         return self._reader.error
 
     @property
+    def has_control_records(self) -> bool:
+        """Whether control records are rows."""
+        return self._reader.has_control_records
+
+    @property
     def num_rows(self) -> int | None:
         """The number of rows, once all were read; ``None`` before."""
         return self._rows if self._is_exhausted else None

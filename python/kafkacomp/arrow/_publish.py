@@ -20,6 +20,8 @@ class Publisher:
 
     def __init__(self, rows: ArrowRows, topic: str | None, partition: int | None, topic_id: str | None) -> None:
         scan = rows if isinstance(rows, ScanReader | FilteredReader) else None
+        if scan is not None and scan.has_control_records:
+            raise ValueError("the rows of a scan with include_control=True: control records would become records")
         # Without their offsets, the records get new ones, which have no gap.
         self._scan = scan if scan is not None and "offset" in pa.schema(scan).names else None
         self._topic, self._partition, self._topic_id = topic, partition, topic_id

@@ -90,9 +90,11 @@ class ScanReader(_kafkacomp.ScanReader, Rows):
     consumer of the Arrow PyCapsule interface takes it as a stream.
     """
 
-    __slots__ = ("_loss_files", "_partitions")
+    __slots__ = ("_loss_files", "_partitions", "has_control_records")
     _partitions: list[Partition]
     _loss_files: Sequence[LossFile]
+    #: Whether control records are rows.
+    has_control_records: bool
 
     def __new__(
         cls,
@@ -106,6 +108,7 @@ class ScanReader(_kafkacomp.ScanReader, Rows):
         reader = super().__new__(cls, sources, settings, total_bytes, progress)
         reader._partitions = [each.partition for each in sources]
         reader._loss_files = loss_files
+        reader.has_control_records = settings["include_control"]
         return reader
 
     @property

@@ -127,9 +127,9 @@ def write(
         FileExistsError: the partition's folder exists; it is not changed.
         DataLossError: everything was written, but data of the scan's source are missing; see ``allow_missing``.
         OSError: writing fails, for example because the disk is full; nothing is left behind.
-        ValueError: an argument is out of range; the column ``value`` is missing, or a column exists twice; or a row,
-            which the message names, is not a valid record: its offset is not greater than the one before, its timestamp
-            is negative, or the key of a header is null.
+        ValueError: an argument is out of range; the rows are those of a scan with ``include_control``; the column
+            ``value`` is missing, or a column exists twice; or a row, which the message names, is not a valid record:
+            its offset is not greater than the one before, its timestamp is negative, or the key of a header is null.
         OffsetsOutOfOrderError: an offset is 2^63 - 1, which no offset can follow.
         TypeError: a column has another type, or ``rows`` is not Arrow data.
         RecordTooLargeError: a record is larger than 2^31 - 1 bytes.
