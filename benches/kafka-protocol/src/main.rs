@@ -17,7 +17,7 @@ use bytes::{Bytes, BytesMut};
 use kafka_protocol::records::{
     Compression as TheirCompression, Record, RecordBatchDecoder, RecordBatchEncoder, RecordEncodeOptions, RecordSet,
 };
-use kafkacomp_arrow::files::MemorySegment;
+use kafkacomp_arrow::source::files::MemorySegment;
 use kafkacomp_arrow::{Partition, Scan, ScanOptions};
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::compress::Compression;
