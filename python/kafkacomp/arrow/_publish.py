@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kafkacomp._extras import pa
@@ -13,6 +14,7 @@ from kafkacomp.arrow._reader import ScanReader
 if TYPE_CHECKING:
     from kafkacomp._kafkacomp import NewLog, WrittenLog
     from kafkacomp._types import ArrowRows
+    from kafkacomp.arrow._report import ScanReport
 
 
 class Publisher:
@@ -23,8 +25,14 @@ class Publisher:
         if scan is not None and scan.has_control_records:
             raise ValueError("the rows of a scan with include_control=True: control records would become records")
         # Without their offsets, the records get new ones, which have no gap.
-        self._scan = scan if scan is not None and "offset" in pa.schema(scan).names else None
+        self._has_offsets = scan is not None and "offset" in pa.schema(scan).names
+        self._scan = scan
         self._topic, self._partition, self._topic_id = topic, partition, topic_id
+
+    @cached_property
+    def report(self) -> ScanReport | None:
+        """The report of the scan, after all of its rows were read; ``None`` if the rows are not those of a scan."""
+        return None if self._scan is None else self._scan.report
 
     def publish(self, log: NewLog, topic: str, partition: int) -> WrittenLog:
         """Publish the log of a partition, after all of its rows were read."""
@@ -40,9 +48,9 @@ class Publisher:
         return written
 
     def _loss_file(self, log: NewLog, topic: str, partition: int) -> bytes | None:
-        if self._scan is None:
+        found = self.report
+        if found is None or not self._has_offsets:
             return None
-        found = self._scan.report
 
         def is_own(name: str | None, number: int | None) -> bool:
             # What is given for all rows may differ from the names in the scan, and what has no name is all of one log.

@@ -14,7 +14,6 @@ from kafkacomp._losses import acknowledged
 from kafkacomp._storage.filesystem import local_folder
 from kafkacomp._storage.names import check_topic
 from kafkacomp._storage.new_file import exists_error
-from kafkacomp.arrow._filter import FilteredReader
 from kafkacomp.arrow._publish import Publisher
 from kafkacomp.arrow._reader import ScanReader
 from kafkacomp.arrow._route import by_columns, by_key, published
@@ -162,8 +161,7 @@ def write(
     )
     _kafkacomp.remove_abandoned(os.path.join(folder, "topic-0"))  # noqa: PTH118 - whatever its name will be
     rows = arrow_rows(rows)
-    source = rows
-    publisher = Publisher(source, topic, partition, topic_id)
+    publisher = Publisher(rows, topic, partition, topic_id)
     if topic is None or partition is None:
         reader = _reader(rows)
         names = reader.schema.names
@@ -182,21 +180,21 @@ def write(
                 topic_id,
                 publisher,
             )
-            return _checked(report, source, allow_missing=allow_missing)
+            return _checked(report, publisher, allow_missing=allow_missing)
         rows, partition = (rows if isinstance(rows, ScanReader) else reader), 0
     path = os.path.join(folder, f"{topic}-{partition}")  # noqa: PTH118 - as given
     if os.path.lexists(path):
         raise exists_error(path)
     log, records = _kafkacomp.write_log(rows, path, settings, segment_bytes, topic_id)
     report = _report(path, publisher.publish(log, topic, partition), records)
-    return _checked(report, source, allow_missing=allow_missing)
+    return _checked(report, publisher, allow_missing=allow_missing)
 
 
-def _checked(report: WriteReport, rows: ArrowRows, *, allow_missing: bool) -> WriteReport:
+def _checked(report: WriteReport, publisher: Publisher, *, allow_missing: bool) -> WriteReport:
     """Add what the scan that the rows came from did not read; DataLossError if it is not allowed."""
-    if not isinstance(rows, ScanReader | FilteredReader):
+    found = publisher.report
+    if found is None:
         return report
-    found = rows.report
     report = replace(
         report,
         skipped=found.skipped,
