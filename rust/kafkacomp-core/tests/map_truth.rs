@@ -53,7 +53,7 @@ fn segments() -> Vec<(Vec<u8>, Vec<BatchFact>)> {
                 folders.push(path);
             } else if path.extension().is_some_and(|suffix| suffix == "log") {
                 let bytes = std::fs::read(path).unwrap();
-                let survey = Survey::verified(&InMemory(&bytes), 0, CAP).unwrap();
+                let survey = Survey::verified(&InMemory(&bytes), CAP, &mut |_| Ok(None)).unwrap();
                 let batches: Vec<BatchFact> = survey.facts().iter().filter_map(Fact::batch).copied().collect();
                 let name = batches.first().map_or(0, |batch| batch.offsets().start());
                 let is_intact = batches.len() == survey.facts().len();
@@ -151,7 +151,7 @@ fn alters_fields(file: &File, page: &std::ops::Range<usize>) -> bool {
 /// If pages were written over others, see [`searched_to`].
 fn faults(files: &[File], truth: &BTreeMap<OffsetRange, Vec<u8>>, has_pages: bool) -> Vec<String> {
     let surveys: Vec<Survey> =
-        files.iter().map(|file| Survey::verified(&InMemory(&file.bytes), 0, CAP).unwrap()).collect();
+        files.iter().map(|file| Survey::verified(&InMemory(&file.bytes), CAP, &mut |_| Ok(None)).unwrap()).collect();
     let sources: Vec<InMemory<&[u8]>> = files.iter().map(|file| InMemory(file.bytes.as_slice())).collect();
     let segments: Vec<SegmentFacts<'_>> =
         files.iter().zip(&surveys).map(|(file, survey)| segment(file.name, survey.facts())).collect();
@@ -185,7 +185,7 @@ fn faults(files: &[File], truth: &BTreeMap<OffsetRange, Vec<u8>>, has_pages: boo
 /// Where a survey ends its search: after a header that states more bytes than the file has, what looks like a batch may be in a
 /// value of a truncated one. The last header of a page may be such a one: a known loss of the search, not of the map.
 fn searched_to(survey: &Survey) -> usize {
-    match (survey.facts().last(), survey.errors().last()) {
+    match (survey.facts().last(), survey.corrupt_ranges().last().map(|range| &range.error)) {
         (Some(Fact::Corrupt(bytes)), Some(ContentError::Record(Error::IncompleteBatch { .. }))) => {
             bytes.start() as usize
         }

@@ -139,3 +139,23 @@ impl<'a> Batches<'a> {
         batch
     }
 }
+
+/// Iterates over bytes that are whole batches, as a reader of chunks returns them. Bytes after the last whole batch are ignored.
+#[derive(Debug, Clone)]
+pub struct WholeBatches<'a>(Batches<'a>);
+
+impl<'a> Batches<'a> {
+    /// The batches of `data`, which were found to be whole before.
+    pub fn whole(data: &'a [u8], position: u64) -> WholeBatches<'a> {
+        WholeBatches(Self::new(data, position))
+    }
+}
+
+impl<'a> Iterator for WholeBatches<'a> {
+    type Item = RecordBatch<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<RecordBatch<'a>> {
+        self.0.next()?.ok()
+    }
+}

@@ -38,7 +38,7 @@ mod v2_progress;
 pub use ahead::Ahead;
 pub use attributes::TimestampType;
 pub use batch::{BatchHead, RecordBatch};
-pub use batches::{Batches, Tail};
+pub use batches::{Batches, Tail, WholeBatches};
 pub use block::{RecordBlock, Span, Spans};
 pub use build_fault::{BuildFault, Feature};
 pub use builder::{BatchSettings, HeadersBuffer, PairedBuilder, RecordBatchBuilder};

@@ -11,4 +11,3 @@ pub mod order_ahead;
 pub mod overlap;
 pub mod positions;
 pub mod sequence;
-pub mod truncation;

@@ -26,7 +26,7 @@ pub(super) fn heaviest_chain(facts: &[Fact], runs: Vec<Run>, window: Option<Offs
         let weight = weight(facts, run, window) + found.map_or(0, |chain| chain.weight);
         before.push(found.map(|chain| chain.last));
         let place = ends.partition_point(|&end| end < run.offsets.end());
-        best.add(place, Chain { weight, end: Reverse(run.offsets.end()), last: number });
+        best.add(place, Chain::new(weight, run.offsets.end(), number));
     }
     let mut next = best.below(ends.len()).map(|chain| chain.last);
     let mut is_taken = vec![false; runs.len()];
@@ -45,23 +45,29 @@ fn weight(facts: &[Fact], run: &Run, window: Option<OffsetRange>) -> u128 {
 
 /// A chain of runs. The greatest one has the most bytes, then the lowest end, then the last run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Chain {
-    weight: u128,
+pub(super) struct Chain {
+    pub(super) weight: u128,
     end: Reverse<i64>,
     /// The number of its last run.
-    last: usize,
+    pub(super) last: usize,
+}
+
+impl Chain {
+    pub(super) fn new(weight: u128, end: i64, last: usize) -> Self {
+        Self { weight, end: Reverse(end), last }
+    }
 }
 
 /// The greatest chain of each prefix of places: a Fenwick tree.
-struct Maxima(Vec<Option<Chain>>);
+pub(super) struct Maxima(Vec<Option<Chain>>);
 
 impl Maxima {
-    fn new(places: usize) -> Self {
+    pub(super) fn new(places: usize) -> Self {
         Self(vec![None; places + 1])
     }
 
     /// The greatest chain at the first `count` places.
-    fn below(&self, count: usize) -> Option<Chain> {
+    pub(super) fn below(&self, count: usize) -> Option<Chain> {
         let mut found = None;
         let mut node = count;
         while node > 0 {
@@ -71,7 +77,8 @@ impl Maxima {
         found
     }
 
-    fn add(&mut self, place: usize, chain: Chain) {
+    /// Adds a chain at a place.
+    pub(super) fn add(&mut self, place: usize, chain: Chain) {
         let mut node = place + 1;
         while node < self.0.len() {
             self.0[node] = self.0[node].max(Some(chain));

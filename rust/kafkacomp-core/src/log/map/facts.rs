@@ -38,16 +38,33 @@ pub struct BatchFact {
     bytes: ByteRange,
     offsets: OffsetRange,
     checksum: u32,
-    records: Option<u32>,
+    records: Option<u64>,
     magic: i8,
+    leader_epoch: Option<i32>,
 }
 
 impl BatchFact {
     /// A batch at `bytes` with `offsets`. `checksum` is the stored one; it covers everything but the base offset and the leader
     /// epoch. `records` is the number of records, if the header has it. `None` if there are no bytes or no offsets.
-    pub fn new(bytes: ByteRange, offsets: OffsetRange, checksum: u32, records: Option<u32>, magic: i8) -> Option<Self> {
-        let batch = Self { bytes, offsets, checksum, records, magic };
-        (!bytes.is_empty() && !offsets.is_empty()).then_some(batch)
+    pub const fn new(
+        bytes: ByteRange,
+        offsets: OffsetRange,
+        checksum: u32,
+        records: Option<u32>,
+        magic: i8,
+    ) -> Option<Self> {
+        let records = match records {
+            Some(records) => Some(records as u64),
+            None => None,
+        };
+        let batch = Self { bytes, offsets, checksum, records, magic, leader_epoch: None };
+        if bytes.is_empty() || offsets.is_empty() { None } else { Some(batch) }
+    }
+
+    /// The same batch with the leader epoch in its header; -1 if it has none.
+    #[must_use]
+    pub const fn with_leader_epoch(self, leader_epoch: i32) -> Self {
+        Self { leader_epoch: if leader_epoch == -1 { None } else { Some(leader_epoch) }, ..self }
     }
 
     /// Its bytes in the file.
@@ -66,9 +83,28 @@ impl BatchFact {
         self.magic
     }
 
+    /// The leader epoch in its header, if it has one. No checksum covers it.
+    pub const fn leader_epoch(&self) -> Option<i32> {
+        self.leader_epoch
+    }
+
     /// Whether it has fewer records than offsets, as after compaction.
     pub(super) fn is_thinned(&self) -> bool {
-        self.records.is_some_and(|records| u64::from(records) < self.offsets.len())
+        self.records.is_some_and(|records| records < self.offsets.len())
+    }
+
+    /// Extends this batch by the next one of its file, if nothing but their border is between them: where all batches are in
+    /// place, only their union matters. Returns whether it did.
+    pub(super) fn join(&mut self, next: &Self) -> bool {
+        let continues = next.continues(self)
+            && self.bytes.end() == next.bytes.start()
+            && (self.magic, self.leader_epoch) == (next.magic, next.leader_epoch);
+        if continues {
+            self.offsets = self.offsets.through(next.offsets);
+            self.bytes = self.bytes.through(next.bytes);
+            self.records = self.records.zip(next.records).map(|(one, other)| one.saturating_add(other));
+        }
+        continues
     }
 
     /// Whether all that the checksum covers is equal.

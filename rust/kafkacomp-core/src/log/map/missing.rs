@@ -3,6 +3,7 @@
 //! The missing offsets are the complement of what is delivered, from the first name or batch to the last, cut at the names of
 //! the files.
 
+use super::contested::Contested;
 use super::facts::{BatchId, Fact};
 use super::placed::Placed;
 use super::ranges::OffsetRange;
@@ -17,6 +18,8 @@ pub struct MissingOffsets {
     pub offsets: OffsetRange,
     /// Why they are missing.
     pub reason: MissingReason,
+    /// The number of the file that should have them.
+    pub file: usize,
 }
 
 /// What the reasons are judged by.
@@ -120,8 +123,9 @@ impl<'a, 'f> Reasons<'a, 'f> {
             (OffsetRange::new(hole.start(), cleaned_to), MissingReason::Compacted),
             (OffsetRange::new(cleaned_to, hole.end()), reason.unwrap_or(MissingReason::Gap)),
         ];
-        let parts =
-            parts.into_iter().filter_map(|(offsets, reason)| Some(MissingOffsets { offsets: offsets?, reason }));
+        let parts = parts
+            .into_iter()
+            .filter_map(move |(offsets, reason)| Some(MissingOffsets { offsets: offsets?, reason, file }));
         parts.filter(|part| !part.offsets.is_empty())
     }
 
@@ -201,29 +205,5 @@ impl Wrong {
             facts: end.facts.saturating_sub(start.facts + expected),
             ranges: end.ranges.saturating_sub(start.ranges + expected),
         }
-    }
-}
-
-/// Offsets of batches that nothing decides about.
-struct Contested {
-    /// The ranges by their ends, and the lowest start of each range and those after it.
-    ranges: Vec<(i64, i64)>,
-}
-
-impl Contested {
-    fn new(mut offsets: Vec<OffsetRange>) -> Self {
-        offsets.sort_unstable_by_key(|each| each.end());
-        let mut ranges: Vec<(i64, i64)> = offsets.iter().map(|each| (each.end(), each.start())).collect();
-        let mut lowest = i64::MAX;
-        for (_, start) in ranges.iter_mut().rev() {
-            lowest = lowest.min(*start);
-            *start = lowest;
-        }
-        Self { ranges }
-    }
-
-    fn overlaps(&self, hole: OffsetRange) -> bool {
-        let place = self.ranges.partition_point(|&(end, _)| end <= hole.start());
-        self.ranges.get(place).is_some_and(|&(_, lowest)| lowest < hole.end())
     }
 }

@@ -10,15 +10,18 @@
 //! | module | what |
 //! |---|---|
 //! | [`ranges`], [`facts`] | half-open ranges; batches, corrupt bytes and zeros |
-//! | [`survey`] | facts from the bytes of a segment file; the only I/O |
+//! | [`survey`], [`surveyed_log`] | facts from the bytes of segment files, as little as settles them; the only I/O |
 //! | [`names`] | rule 1: the window of a file, from its name to the next believed one |
 //! | [`judge`](mod@judge), [`segment`] | rule 2: the batches of one file that are in place |
 //! | [`partition`] | rules 3 to 7: all files, holes, restored batches, what is missing |
-//! | [`finding`] | what is to be reported, as data |
+//! | [`stretch`], [`epochs`] | what is delivered, in the order of offsets; altered leader epochs |
+//! | [`finding`], [`wording`] | what is to be reported, as data; its words |
 
 mod assembly;
 mod chain;
 pub mod compare;
+mod contested;
+pub mod epochs;
 pub mod facts;
 pub mod finding;
 mod holes;
@@ -32,13 +35,18 @@ mod restore;
 mod runs;
 pub mod segment;
 pub mod stored_records;
+pub mod stretch;
 pub mod survey;
+pub mod surveyed_log;
+pub mod truncation;
 mod whole_files;
+pub mod wording;
 
 #[cfg(test)]
 mod tests;
 
 pub use compare::{Agreement, CompareRecords};
+pub use epochs::EpochFault;
 pub use facts::{BatchFact, BatchId, Fact, SegmentFacts};
 pub use finding::Finding;
 pub use judge::judge;
@@ -49,4 +57,6 @@ pub use placed::Placement;
 pub use ranges::{ByteRange, OffsetRange};
 pub use segment::{SegmentMap, Use};
 pub use stored_records::StoredRecords;
+pub use stretch::Stretch;
 pub use survey::Survey;
+pub use surveyed_log::{FileError, LogFile, SurveyedLog};

@@ -3,6 +3,7 @@
 //! What is in place in its own file is never changed by another file. Every other batch only fills holes.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::assembly::Assembly;
 use super::compare::CompareRecords;
@@ -23,6 +24,7 @@ use crate::log::continuity::compaction::Compaction;
 pub struct LogMap<'f> {
     placed: Placed<'f>,
     windows: Vec<Option<OffsetRange>>,
+    is_in_order: Vec<bool>,
     /// The uses of the batches that are not in place in their own file.
     uses: BTreeMap<BatchId, Use>,
     missing: Vec<MissingOffsets>,
@@ -37,6 +39,11 @@ impl<'f> LogMap<'f> {
     /// The offsets that a file should have; `None` if its name is not believed.
     pub fn window(&self, file: usize) -> Option<OffsetRange> {
         self.windows.get(file).copied().flatten()
+    }
+
+    /// Whether all batches of a file are in place.
+    pub fn is_in_order(&self, file: usize) -> bool {
+        self.is_in_order.get(file).is_some_and(|&is_in_order| is_in_order)
     }
 
     /// The fact of a batch.
@@ -57,6 +64,11 @@ impl<'f> LogMap<'f> {
     /// The uses of the batches that are not in place in their own file, in the order of files and positions.
     pub fn exceptions(&self) -> impl Iterator<Item = (BatchId, Use)> {
         self.uses.iter().map(|(&id, &batch_use)| (id, batch_use))
+    }
+
+    /// The indices of the facts of a file where missing offsets should be: between the batches in place before and after them.
+    pub fn facts_around(&self, missing: &MissingOffsets) -> Range<usize> {
+        self.placed.facts_around(missing.file, missing.offsets)
     }
 
     /// The offsets that are not delivered, from the first name or batch to the last, in order.
@@ -104,5 +116,6 @@ pub fn merge<'f, C: CompareRecords>(
     let use_of = |id: BatchId| uses.get(&id).copied();
     let missing = missing(&placed, &Uses { maps, use_of: &use_of }, compaction);
     let windows = maps.iter().map(|map| map.window).collect();
-    Ok(LogMap { placed, windows, uses, missing })
+    let is_in_order = maps.iter().map(SegmentMap::is_in_order).collect();
+    Ok(LogMap { placed, windows, is_in_order, uses, missing })
 }

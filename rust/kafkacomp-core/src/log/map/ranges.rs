@@ -32,6 +32,11 @@ impl OffsetRange {
         self.start
     }
 
+    /// As many offsets from `start` on; fewer if no more exist.
+    pub(super) fn at(self, start: i64) -> Self {
+        Self { start, end: start.saturating_add_unsigned(self.len()) }
+    }
+
     /// The offset after the last one.
     #[inline]
     pub const fn end(self) -> i64 {
@@ -112,6 +117,11 @@ impl ByteRange {
     #[inline]
     pub const fn end(self) -> u64 {
         self.end
+    }
+
+    /// The bytes from the start of this range to the end of `later`, which does not end below that.
+    pub(super) fn through(self, later: Self) -> Self {
+        Self { start: self.start, end: later.end.max(self.start) }
     }
 
     /// The number of bytes.

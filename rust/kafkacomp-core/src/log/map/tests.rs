@@ -4,6 +4,7 @@ mod chains;
 mod properties;
 mod reading;
 mod rules;
+mod surveyed;
 
 use std::convert::Infallible;
 

@@ -47,6 +47,8 @@ pub struct BatchHeader {
     pub first_timestamp: i64,
     /// The producer epoch; -1 if there is none.
     pub producer_epoch: i16,
+    /// The leader epoch; -1 if there is none.
+    pub leader_epoch: i32,
 }
 
 impl BatchHeader {
@@ -67,6 +69,7 @@ impl BatchHeader {
             records_count: batch.records_count(),
             first_timestamp: first_timestamp(batch),
             producer_epoch: batch.producer_epoch(),
+            leader_epoch: batch.partition_leader_epoch(),
         }
     }
 

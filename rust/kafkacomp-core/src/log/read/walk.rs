@@ -46,6 +46,13 @@ pub struct CorruptRange {
     pub is_tail: bool,
 }
 
+impl CorruptRange {
+    /// A batch from `position` to `end` that is whole, but corrupt.
+    pub fn of_batch(position: u64, end: u64, error: ContentError) -> Self {
+        Self { position, length: end.saturating_sub(position), error, is_truncated: false, is_tail: false }
+    }
+}
+
 /// Calls `visit` for every part of a segment, in order, with the position after the part. [`ControlFlow::Break`] ends the
 /// walk and is its result.
 ///

@@ -11,8 +11,8 @@ use super::visitor::{Content, Judgement, Place, SegmentBounds, SequenceReport, V
 use crate::log::continuity::missing::{MissingRange, MissingReason};
 use crate::log::continuity::missing_ranges::MissingRanges;
 use crate::log::continuity::order_ahead::OrderAhead;
-use crate::log::continuity::truncation::truncation;
 use crate::log::error::{Error, ReadError};
+use crate::log::map::truncation::truncation;
 use crate::log::read::ahead::KeptAhead;
 use crate::log::read::chunk::ChunkReader;
 use crate::log::read::placement::Span;

@@ -202,8 +202,8 @@ fn findings_are_in_the_order_of_files_and_positions() {
             batch_use,
         }
     };
-    let missing = |start, end, reason| {
-        Finding::Missing(MissingOffsets { offsets: OffsetRange::new(start, end).unwrap(), reason })
+    let missing = |file, start, end, reason| {
+        Finding::Missing(MissingOffsets { offsets: OffsetRange::new(start, end).unwrap(), reason, file })
     };
     let expected = [
         Finding::Corrupt { file: 0, bytes: first[1].bytes() },
@@ -211,8 +211,8 @@ fn findings_are_in_the_order_of_files_and_positions() {
         Finding::Zeros { file: 1, bytes: second[2].bytes() },
         Finding::Name { file: 2, name: 30 },
         unusual(2, 0, Use::Displaced),
-        missing(5, 10, MissingReason::Corrupt),
-        missing(25, 30, MissingReason::Corrupt),
+        missing(0, 5, 10, MissingReason::Corrupt),
+        missing(1, 25, 30, MissingReason::Corrupt),
     ];
     assert_eq!(found.findings().collect::<Vec<_>>(), expected);
 }

@@ -9,10 +9,10 @@ use crate::log::{Compaction, InMemory, ReadAt};
 use crate::record::layout::v2::RECORD_BATCH_OVERHEAD;
 use crate::record::{BatchSettings, Headers, MutableRecordBatch, RecordBatchBuilder};
 
-const CAP: usize = 1 << 20;
+pub(super) const CAP: usize = 1 << 20;
 
 /// A batch with a record at each of these offsets; each value is the offset and `version`.
-fn batch(offsets: &[i64], version: &str) -> Vec<u8> {
+pub(super) fn batch(offsets: &[i64], version: &str) -> Vec<u8> {
     let mut builder =
         RecordBatchBuilder::new(BatchSettings { base_offset: offsets[0], ..BatchSettings::default() }).unwrap();
     for &offset in offsets {
@@ -24,18 +24,21 @@ fn batch(offsets: &[i64], version: &str) -> Vec<u8> {
     data
 }
 
+fn verified(source: &dyn ReadAt) -> Survey {
+    Survey::verified(source, CAP, &mut |_| Ok(None)).unwrap()
+}
+
 fn offsets(survey: &Survey) -> Vec<(i64, i64)> {
     let batches = survey.facts().iter().filter_map(Fact::batch).map(BatchFact::offsets);
     batches.map(|offsets| (offsets.start(), offsets.end())).collect()
 }
 
 #[test]
-fn a_header_survey_of_intact_batches_is_a_verified_one() {
+fn a_light_survey_of_intact_batches_is_a_verified_one() {
     let data = [batch(&[0, 1], ""), batch(&[2], ""), batch(&[7, 9], "")].concat();
-    let verified = Survey::verified(&InMemory(&data), 0, CAP).unwrap();
-    assert_eq!(Survey::headers(&InMemory(&data), 0).unwrap(), verified);
-    assert_eq!(offsets(&verified), [(0, 2), (2, 3), (7, 10)]);
-    assert_eq!(verified.end(), data.len() as u64);
+    let survey = verified(&InMemory(&data));
+    assert_eq!(Survey::light(&InMemory(&data)).unwrap(), survey);
+    assert_eq!(offsets(&survey), [(0, 2), (2, 3), (7, 10)]);
 }
 
 #[test]
@@ -45,7 +48,7 @@ fn a_verified_survey_goes_on_after_corrupt_bytes() {
     corrupt[8..].fill(0xff);
     let zeros = vec![0; 100];
     let data = [first.as_slice(), &corrupt, &last, &zeros].concat();
-    let survey = Survey::verified(&InMemory(&data), 0, CAP).unwrap();
+    let survey = verified(&InMemory(&data));
     assert_eq!(offsets(&survey), [(0, 2), (5, 6)]);
     let kinds = survey.facts().iter().map(|fact| match fact {
         Fact::Batch(_) => 0,
@@ -53,10 +56,9 @@ fn a_verified_survey_goes_on_after_corrupt_bytes() {
         Fact::Zeros(_) => 2,
     });
     assert_eq!(kinds.collect::<Vec<_>>(), [0, 1, 0, 2]);
-    assert_eq!(survey.errors().len(), 1);
-    assert_eq!(survey.errors()[0].position(), first.len() as u64);
-    let headers = Survey::headers(&InMemory(&data), 0).unwrap();
-    assert_eq!((offsets(&headers), headers.end()), (vec![(0, 2)], first.len() as u64));
+    assert_eq!(survey.corrupt_ranges().len(), 1);
+    assert_eq!(survey.corrupt_ranges()[0].position, first.len() as u64);
+    assert_eq!(Survey::light(&InMemory(&data)).unwrap(), survey);
 }
 
 #[test]
@@ -74,9 +76,9 @@ fn a_batch_without_possible_offsets_is_corrupt() {
     };
     for wrong in [negative_delta, last_of_all] {
         let data = [batch(&[0, 1], ""), wrong, batch(&[5], "")].concat();
-        let survey = Survey::verified(&InMemory(&data), 0, CAP).unwrap();
+        let survey = verified(&InMemory(&data));
         assert_eq!(offsets(&survey), [(0, 2), (5, 6)]);
-        assert_eq!((survey.facts().len(), survey.errors().len()), (3, 1));
+        assert_eq!((survey.facts().len(), survey.corrupt_ranges().len()), (3, 1));
         let facts = survey.facts();
         assert_eq!(map(&[file(0, facts)], Compaction::Unknown).missing().len(), 1);
     }
@@ -94,7 +96,7 @@ fn records_are_compared_at_their_offsets() {
     ] {
         let data = [original.clone(), other].concat();
         let source = InMemory(&data);
-        let survey = Survey::verified(&source, 0, CAP).unwrap();
+        let survey = verified(&source);
         let facts = survey.facts();
         let placement = |index: usize| Placement {
             id: BatchId { file: 0, index },
@@ -112,7 +114,7 @@ fn an_older_version_of_a_compacted_batch_is_a_repeat_and_other_records_are_not()
         let cleaned = [batch(&[0, 2], ""), batch(&[3, 5], "")].concat();
         let rest = [batch(&[0, 1, 2], version), batch(&[6, 7], "")].concat();
         let sources = [InMemory(cleaned), InMemory(rest)];
-        let surveys = sources.each_ref().map(|source| Survey::verified(source, 0, CAP).unwrap());
+        let surveys = sources.each_ref().map(|source| verified(source));
         let segments = [file(0, surveys[0].facts()), file(6, surveys[1].facts())];
         let sources = sources.each_ref().map(|source| source as &dyn ReadAt);
         let mut records = StoredRecords::new(segments.into_iter().zip(sources), CAP);
@@ -126,7 +128,7 @@ fn an_older_version_of_a_compacted_batch_is_a_repeat_and_other_records_are_not()
 #[test]
 fn bytes_that_are_gone_are_an_error_and_no_answer() {
     let data = [batch(&[10, 11, 12], ""), batch(&[10, 12], "")].concat();
-    let survey = Survey::verified(&InMemory(&data), 0, CAP).unwrap();
+    let survey = verified(&InMemory(&data));
     let facts = survey.facts();
     let source = InMemory(&data[..RECORD_BATCH_OVERHEAD]);
     let placement =

@@ -1,0 +1,171 @@
+//! The surveys of the files of a partition: as little as settles which batches belong to the log.
+//!
+//! A light survey settles a file whose offsets increase from its name to the next one. Only if a batch of some file is elsewhere,
+//! that file is verified, and so are those that may have its offsets, or a hole there.
+
+use super::contested::Contested;
+use super::facts::{Fact, SegmentFacts};
+use super::judge::judge;
+use super::names::windows;
+use super::ranges::OffsetRange;
+use super::segment::SegmentMap;
+use super::stored_records::StoredRecords;
+use super::survey::{Accept, Survey};
+use super::truncation::truncation;
+use crate::log::error::{ContentError, Error, ReadError};
+use crate::log::index::offset::OffsetPosition;
+use crate::log::read::source::ReadAt;
+use crate::record::RecordBatch;
+
+/// A segment file that is to be judged.
+#[derive(Clone, Copy)]
+pub struct LogFile<'s> {
+    /// The base offset in its name.
+    pub name: i64,
+    /// Its bytes. A file of which only the name matters has none.
+    pub source: &'s dyn ReadAt,
+    /// The entries of its offset index.
+    pub offset_index: &'s [OffsetPosition],
+    /// The offsets that the leader's epochs allow in a remote segment; `None` if nothing restricts them.
+    pub valid: Option<OffsetRange>,
+}
+
+/// As [`Accept`], with the number of the file.
+pub type AcceptIn<'a> = dyn FnMut(usize, &RecordBatch<'_>) -> Result<Option<ContentError>, Error> + 'a;
+
+/// An error about one of the files.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct FileError {
+    /// The number of the file in the order of names.
+    pub file: usize,
+    /// What is wrong.
+    pub error: Error,
+}
+
+/// The surveys of the files of a partition.
+pub struct SurveyedLog<'s> {
+    files: Vec<SurveyedFile<'s>>,
+}
+
+struct SurveyedFile<'s> {
+    file: LogFile<'s>,
+    survey: Survey,
+    is_verified: bool,
+    /// The error of a file that is shorter than its offset index shows.
+    truncated: Option<ContentError>,
+}
+
+impl<'s> SurveyedLog<'s> {
+    /// Surveys the files of a partition, which are in the order of their names. A batch that `accept` returns an error for is
+    /// corrupt. Batches are decompressed to at most `max_output_size` bytes.
+    ///
+    /// # Errors
+    /// A file cannot be read, or the errors of `accept`.
+    pub fn read(files: &[LogFile<'s>], max_output_size: usize, accept: &mut AcceptIn<'_>) -> Result<Self, FileError> {
+        let mut log = Self { files: Vec::new() };
+        for (file, each) in files.iter().enumerate() {
+            let mut survey = Survey::light(each.source).map_err(|error| FileError { file, error })?;
+            let end = files.get(file + 1).map_or(i64::MAX, |next| next.name);
+            let window = OffsetRange::new(each.name, end);
+            let segment =
+                SegmentFacts { name: each.name, facts: survey.facts(), is_truncated: false, valid: each.valid };
+            if judge(&segment, window).is_in_order() {
+                survey.join();
+            }
+            log.files.push(SurveyedFile { file: *each, survey, is_verified: false, truncated: None });
+        }
+        loop {
+            let unsettled = log.unsettled();
+            if unsettled.is_empty() {
+                break;
+            }
+            for file in unsettled {
+                let each = &mut log.files[file];
+                let accept: &mut Accept<'_> = &mut |batch| accept(file, batch);
+                each.survey = Survey::verified(each.file.source, max_output_size, accept)
+                    .map_err(|error| FileError { file, error })?;
+                each.is_verified = true;
+            }
+        }
+        log.find_truncated()?;
+        Ok(log)
+    }
+
+    /// The facts of the files.
+    pub fn facts(&self) -> Vec<SegmentFacts<'_>> {
+        self.files.iter().map(SurveyedFile::facts).collect()
+    }
+
+    /// The survey of a file.
+    pub fn survey(&self, file: usize) -> Option<&Survey> {
+        self.files.get(file).map(|each| &each.survey)
+    }
+
+    /// Replaces the survey of a file by one of all its bytes, which a reader has made meanwhile.
+    pub fn set_survey(&mut self, file: usize, survey: Survey) {
+        if let Some(each) = self.files.get_mut(file) {
+            each.survey = survey;
+            each.is_verified = true;
+        }
+    }
+
+    /// The error of a file that is shorter than its offset index shows.
+    pub fn truncated(&self, file: usize) -> Option<&ContentError> {
+        self.files.get(file)?.truncated.as_ref()
+    }
+
+    /// The records of the files, for [`map_of`](super::map_of).
+    pub fn records(&self, max_output_size: usize) -> StoredRecords<'_> {
+        StoredRecords::new(self.files.iter().map(|each| (each.facts(), each.file.source)), max_output_size)
+    }
+
+    /// The files that a light survey does not settle: those with a batch elsewhere than in its place, those next to them, those
+    /// that may have offsets of such batches, and those whose first offsets are unknown.
+    fn unsettled(&self) -> Vec<usize> {
+        let facts = self.facts();
+        let maps: Vec<SegmentMap> =
+            facts.iter().zip(windows(&facts)).map(|(file, window)| judge(file, window)).collect();
+        let others = facts.iter().zip(&maps).flat_map(|(segment, map)| {
+            let batches = map.others.iter().flat_map(|stretch| stretch.batches(segment.facts));
+            batches.map(|(_, batch)| batch.offsets())
+        });
+        let contested = Contested::new(others.collect());
+        let is_elsewhere = |file: usize| maps.get(file).is_some_and(|map| !map.is_in_order());
+        let is_settled = |file: usize, map: &SegmentMap| {
+            let is_beside = is_elsewhere(file + 1) || file.checked_sub(1).is_some_and(is_elsewhere);
+            map.is_in_order() && !is_beside && map.window.is_some_and(|window| !contested.overlaps(window))
+        };
+        let files = self.files.iter().zip(&maps).enumerate();
+        let unsettled = files
+            .filter(|&(file, (each, map))| !each.is_verified && (each.survey.has_wrappers() || !is_settled(file, map)));
+        unsettled.map(|(file, _)| file).collect()
+    }
+
+    /// Finds the files that were longer. Compares index entries only where the end of a file lacks offsets.
+    fn find_truncated(&mut self) -> Result<(), FileError> {
+        let names: Vec<i64> = self.files.iter().map(|each| each.file.name).collect();
+        for (file, each) in self.files.iter_mut().enumerate() {
+            let LogFile { name, source, offset_index, .. } = each.file;
+            let end = names.get(file + 1).copied().unwrap_or(i64::MAX);
+            let expected =
+                each.facts().facts.iter().rev().find_map(Fact::batch).map_or(name, |last| last.offsets().end());
+            if expected < end {
+                let found = truncation(source, offset_index, (expected, end));
+                each.truncated = found.map_err(|error| FileError { file, error: ReadError::into(error) })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SurveyedFile<'_> {
+    fn facts(&self) -> SegmentFacts<'_> {
+        SegmentFacts {
+            name: self.file.name,
+            facts: self.survey.facts(),
+            is_truncated: self.truncated.is_some(),
+            valid: self.file.valid,
+        }
+    }
+}
