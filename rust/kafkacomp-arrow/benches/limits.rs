@@ -19,7 +19,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kafkacomp_arrow::source::files::{LocalSegment, MemorySegment};
+use kafkacomp_arrow::source::files::{LocalSegment, in_memory};
 use kafkacomp_arrow::{BinaryType, Partition, Scan, ScanOptions, Segment};
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::record::Batches;
@@ -83,9 +83,9 @@ enum Source {
 impl Source {
     fn partitions(&self) -> Vec<Partition> {
         let segment = match self {
-            Self::Memory(data) => MemorySegment(Arc::clone(data)).whole("bench"),
+            Self::Memory(data) => in_memory(Arc::clone(data), "bench"),
             Self::File(path) => {
-                let segment = MemorySegment(Arc::new([])).whole("bench");
+                let segment = in_memory(Arc::new([]), "bench");
                 Segment { files: Arc::new(LocalSegment(path.clone())), ..segment }
             }
         };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use kafkacomp_arrow::source::files::MemorySegment;
+use kafkacomp_arrow::source::files::in_memory;
 use kafkacomp_arrow::{Partition, Scan, ScanOptions};
 use kafkacomp_core::CompressionType;
 
@@ -86,7 +86,7 @@ fn segment(codec: CompressionType, per_batch: usize) -> Vec<u8> {
 }
 
 fn partition(data: &Arc<Vec<u8>>) -> Partition {
-    let segments = vec![MemorySegment(Arc::clone(data)).whole("bench")];
+    let segments = vec![in_memory(Arc::clone(data), "bench")];
     Partition { topic: Some(Arc::from("flights")), partition: Some(0), segments, ..Partition::default() }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
-use kafkacomp_arrow::source::files::MemorySegment;
+use kafkacomp_arrow::source::files::in_memory;
 use kafkacomp_arrow::{BinaryType, Checkpoints, OnError, Partition, Scan, ScanOptions, Segment};
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::compress::Compression;
@@ -86,7 +86,7 @@ fn found(
     hides: bool,
     is_local: bool,
 ) -> (Vec<RecordBatch>, String, String) {
-    let segment = MemorySegment(Arc::clone(data)).whole("log");
+    let segment = in_memory(Arc::clone(data), "log");
     let files = if is_local { segment.files } else { Arc::new(Remote(segment.files)) };
     let checkpoints =
         Checkpoints { log_start_offset: hides.then_some(77), high_watermark: hides.then_some(1500), cleaned_to: None };

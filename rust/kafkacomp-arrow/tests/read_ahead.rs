@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
-use kafkacomp_arrow::source::files::{LocalSegment, MemorySegment};
+use kafkacomp_arrow::source::files::{LocalSegment, in_memory};
 use kafkacomp_arrow::{BinaryType, OnError, Partition, Scan, ScanOptions, Segment};
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::compress::Compression;
@@ -69,7 +69,7 @@ fn damage(numbers: &mut Numbers, data: &mut Vec<u8>) {
 /// The rows in one batch, the error, and the report.
 fn found(files: &[(PathBuf, i64)], options: &ScanOptions, threads: usize) -> (Option<RecordBatch>, String, String) {
     let segments = files.iter().map(|(path, base)| {
-        let like = MemorySegment(Arc::new([])).whole(&path.file_name().unwrap().to_string_lossy());
+        let like = in_memory(Arc::new([]), &path.file_name().unwrap().to_string_lossy());
         Segment { files: Arc::new(LocalSegment(path.clone())), base_offset: Some(*base), ..like }
     });
     let partition = Partition {

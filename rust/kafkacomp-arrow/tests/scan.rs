@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use kafkacomp_arrow::source::files::MemorySegment;
+use kafkacomp_arrow::source::files::in_memory;
 use kafkacomp_arrow::{Column, IsolationLevel, OnError, Partition, Scan, ScanError, ScanOptions};
 use kafkacomp_core::checksum::crc32c;
 
@@ -21,7 +21,7 @@ fn log(count: usize, each: usize, size: usize) -> Vec<u8> {
 }
 
 fn partition(data: Vec<u8>) -> Partition {
-    let segments = vec![MemorySegment(Arc::new(data)).whole("log")];
+    let segments = vec![in_memory(Arc::new(data), "log")];
     Partition { topic: Some(Arc::from("t")), partition: Some(0), segments, ..Partition::default() }
 }
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use kafkacomp_arrow::source::files::MemorySegment;
+use kafkacomp_arrow::source::files::in_memory;
 use kafkacomp_arrow::{BinaryType, OnError, Partition, Scan, ScanOptions};
 
 mod common;
@@ -37,7 +37,7 @@ fn log(records: usize) -> Vec<u8> {
 
 /// The rows of a scan, each as a batch, with the error that ended it, and its report without the sizes of what was read.
 fn scanned(data: &[u8], options: &ScanOptions, bounded: bool) -> (Vec<RecordBatch>, Option<String>, String) {
-    let segments = vec![MemorySegment(Arc::new(data.to_vec())).whole("log")];
+    let segments = vec![in_memory(Arc::new(data.to_vec()), "log")];
     // With a bound, records are checked one by one.
     let start_offset = bounded.then_some(0);
     let partition =

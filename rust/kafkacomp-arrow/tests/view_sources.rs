@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use kafkacomp_arrow::source::files::MemorySegment;
+use kafkacomp_arrow::source::files::in_memory;
 use kafkacomp_arrow::{BinaryType, OnError, Partition, Scan, ScanOptions, Segment};
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::compress::Compression;
@@ -120,7 +120,7 @@ fn rows(batch: &RecordBatch) -> Vec<Row> {
 
 /// The rows, the error, and what was skipped and is missing.
 fn found(file: &File, options: &ScanOptions) -> (Vec<Row>, String, String) {
-    let segment = Segment { files: Arc::new(file.clone()), ..MemorySegment(Arc::new([0_u8; 0])).whole("log") };
+    let segment = Segment { files: Arc::new(file.clone()), ..in_memory(Arc::new([0_u8; 0]), "log") };
     let partition =
         Partition { topic: Some(Arc::from("t")), partition: Some(0), segments: vec![segment], ..Partition::default() };
     let mut scan = Scan::new(vec![partition], options.clone(), file.length);

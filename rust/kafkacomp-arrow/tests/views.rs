@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
-use kafkacomp_arrow::source::files::MemorySegment;
+use kafkacomp_arrow::source::files::in_memory;
 use kafkacomp_arrow::{BinaryType, Partition, Scan, ScanOptions};
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::compress::Compression;
@@ -41,7 +41,7 @@ fn log(compression_type: CompressionType) -> Vec<u8> {
 }
 
 fn scan(data: &[u8], options: ScanOptions) -> impl Iterator<Item = RecordBatch> {
-    let segments = vec![MemorySegment(Arc::new(data.to_vec())).whole("log")];
+    let segments = vec![in_memory(Arc::new(data.to_vec()), "log")];
     let partition = Partition { topic: Some(Arc::from("t")), partition: Some(0), segments, ..Partition::default() };
     Scan::new(vec![partition], options, data.len() as u64).map(|batch| {
         let batch = batch.unwrap();

@@ -11,7 +11,9 @@ use std::path::Path;
 use kafkacomp_core::log::map::{
     BatchFact, Fact, LogMap, OffsetRange, SegmentFacts, StoredRecords, Survey, judge, map_of,
 };
-use kafkacomp_core::log::{Compaction, ContentError, InMemory, ReadAt};
+use std::sync::Arc;
+
+use kafkacomp_core::log::{Compaction, ContentError, InMemory, MemorySegment, OpenSegment};
 use kafkacomp_core::record::Error;
 
 /// Above the content of every valid batch of these files.
@@ -152,10 +154,10 @@ fn alters_fields(file: &File, page: &std::ops::Range<usize>) -> bool {
 fn faults(files: &[File], truth: &BTreeMap<OffsetRange, Vec<u8>>, has_pages: bool) -> Vec<String> {
     let surveys: Vec<Survey> =
         files.iter().map(|file| Survey::verified(&InMemory(&file.bytes), CAP, &mut |_| Ok(None)).unwrap()).collect();
-    let sources: Vec<InMemory<&[u8]>> = files.iter().map(|file| InMemory(file.bytes.as_slice())).collect();
+    let sources: Vec<_> = files.iter().map(|file| MemorySegment(Arc::new(file.bytes.clone()))).collect();
     let segments: Vec<SegmentFacts<'_>> =
         files.iter().zip(&surveys).map(|(file, survey)| segment(file.name, survey.facts())).collect();
-    let sources = sources.iter().map(|source| source as &dyn ReadAt);
+    let sources = sources.iter().map(|source| source as &dyn OpenSegment);
     let mut records = StoredRecords::new(segments.iter().copied().zip(sources), CAP);
     let map = map_of(&segments, Compaction::Unknown, &mut records).unwrap();
 

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use kafkacomp_arrow::lookup::split_boundaries::{SplitBoundaries, SplitBoundary};
-use kafkacomp_arrow::source::files::{LocalSegment, MemorySegment};
+use kafkacomp_arrow::source::files::LocalSegment;
 use kafkacomp_arrow::{Checkpoints, Partition, Segment, TransactionsIn};
-use kafkacomp_core::log::{AbortedRange, OpenSegment, ReadAt, ReadError, TransactionFilter};
+use kafkacomp_core::log::{AbortedRange, MemorySegment, OpenSegment, ReadAt, ReadError, TransactionFilter};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;

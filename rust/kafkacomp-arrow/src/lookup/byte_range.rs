@@ -219,10 +219,10 @@ impl<'s> Opened<'s> {
 mod tests {
     use kafkacomp_core::CompressionType;
     use kafkacomp_core::compress::Compression;
+    use kafkacomp_core::log::MemorySegment;
     use kafkacomp_core::record::{BatchSettings, Headers, RecordBatchBuilder};
 
     use super::*;
-    use crate::source::files::MemorySegment;
 
     fn segment(data: &[u8], name: &str) -> Segment {
         Segment {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::{thread, time};
 
 use kafkacomp_core::CompressionType;
-use kafkacomp_core::log::continuity::truncation::truncation;
+use kafkacomp_core::log::map::truncation::truncation;
 use kafkacomp_core::log::{
     ChunkBuffer, ChunkEnd, MissingRange, MissingReason, OffsetIndex, ReadError, SideFile, chunk_bytes,
 };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kafkacomp_core::log::read::segment_files::{FolderSegments, OtherSegments};
-use kafkacomp_core::log::{InMemory, OpenSegment, ReadAt, SideFile, open_file};
+use kafkacomp_core::log::{MemorySegment, OpenSegment, ReadAt, SideFile, open_file};
 use kafkacomp_core::memory;
 
 use crate::lookup::split_boundaries::SplitBoundaries;
@@ -70,50 +70,17 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// A record set in memory.
-#[derive(Debug, Clone)]
-pub struct MemorySegment<T>(pub Arc<T>);
-
-impl<T: AsRef<[u8]> + Send + Sync + std::fmt::Debug + 'static> MemorySegment<T> {
-    /// The record set as a segment that begins at offset 0 and that no broker is writing.
-    pub fn whole(self, name: &str) -> Segment {
-        Segment {
-            name: Arc::from(name),
-            base_offset: Some(0),
-            named_offset: None,
-            files: Arc::new(self),
-            range: None,
-            boundaries: SplitBoundaries::default(),
-            offsets: None,
-            active: false,
-            transactions_in: TransactionsIn::default(),
-        }
-    }
-}
-
-impl<T: AsRef<[u8]> + Send + Sync + std::fmt::Debug + 'static> OpenSegment for MemorySegment<T> {
-    fn open(&self) -> io::Result<Arc<dyn ReadAt>> {
-        Ok(Arc::new(InMemory(SharedBytes(Arc::clone(&self.0)))))
-    }
-
-    fn side_file(&self, _: SideFile) -> io::Result<Option<Vec<u8>>> {
-        Ok(None)
-    }
-
-    fn is_local(&self) -> bool {
-        true
-    }
-
-    /// The bytes may be those of a fetch response, whose last batch may be incomplete (`max.partition.fetch.bytes`).
-    fn may_be_truncated(&self) -> bool {
-        true
-    }
-}
-
-struct SharedBytes<T>(Arc<T>);
-
-impl<T: AsRef<[u8]>> AsRef<[u8]> for SharedBytes<T> {
-    fn as_ref(&self) -> &[u8] {
-        (*self.0).as_ref()
+/// A record set in memory as a segment that begins at offset 0 and that no broker is writing.
+pub fn in_memory<T: AsRef<[u8]> + Send + Sync + std::fmt::Debug + 'static>(data: Arc<T>, name: &str) -> Segment {
+    Segment {
+        name: Arc::from(name),
+        base_offset: Some(0),
+        named_offset: None,
+        files: Arc::new(MemorySegment(data)),
+        range: None,
+        boundaries: SplitBoundaries::default(),
+        offsets: None,
+        active: false,
+        transactions_in: TransactionsIn::default(),
     }
 }

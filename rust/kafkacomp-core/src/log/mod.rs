@@ -53,7 +53,7 @@ pub use read::open_transactions::{OpenTransaction, OpenTransactions};
 pub use read::placement::{Neighbours, Placement, Span, place, place_between};
 pub use read::resume::{ensure_truncated, ensure_truncated_set};
 pub use read::resync::Resync;
-pub use read::segment_files::{OpenSegment, SideFile};
+pub use read::segment_files::{MemorySegment, OpenSegment, SideFile};
 pub use read::source::{InMemory, ReadAt, is_unreadable, open_file};
 pub use read::summary::{BatchCounts, BatchFormat, Certainty, SegmentSummary, Summarizer};
 pub use read::time_range::TimeRange;

@@ -1,33 +1,41 @@
 //! Compares batches by the records that the segment files have.
 
+use std::sync::Arc;
+
 use super::compare::{Agreement, CompareRecords};
 use super::facts::SegmentFacts;
 use super::placed::Placement;
 use crate::error_kind::Category;
 use crate::log::error::{ContentError, Error, ReadError};
+use crate::log::read::segment_files::OpenSegment;
 use crate::log::read::source::{ReadAt, read_full};
 use crate::memory;
 use crate::record::{self, Record, RecordBatch, RecordReader, Records};
 
 /// The records of the segment files of a partition.
 pub struct StoredRecords<'s> {
-    files: Vec<(SegmentFacts<'s>, &'s dyn ReadAt)>,
+    files: Vec<(SegmentFacts<'s>, &'s dyn OpenSegment)>,
     one: Side,
     other: Side,
 }
 
 /// The bytes of a batch, and the reader of its records.
 struct Side {
+    /// The file that was opened last.
+    opened: Option<(usize, Arc<dyn ReadAt>)>,
     data: Vec<u8>,
     reader: RecordReader,
 }
 
 impl<'s> StoredRecords<'s> {
-    /// The files of a partition in any order, each with its bytes. Batches are decompressed to at most `max_output_size` bytes.
-    pub fn new(files: impl IntoIterator<Item = (SegmentFacts<'s>, &'s dyn ReadAt)>, max_output_size: usize) -> Self {
+    /// The files of a partition in any order, each with what opens it. Batches are decompressed to at most `max_output_size` bytes.
+    pub fn new(
+        files: impl IntoIterator<Item = (SegmentFacts<'s>, &'s dyn OpenSegment)>,
+        max_output_size: usize,
+    ) -> Self {
         let mut files: Vec<_> = files.into_iter().collect();
         files.sort_by_key(|(facts, _)| facts.name);
-        let side = || Side { data: Vec::new(), reader: RecordReader::new(max_output_size) };
+        let side = || Side { opened: None, data: Vec::new(), reader: RecordReader::new(max_output_size) };
         Self { files, one: side(), other: side() }
     }
 }
@@ -54,13 +62,21 @@ type Shifted<'r> = (record::Result<Records<'r>>, i64);
 
 impl Side {
     /// Reads a batch; `None` if there is none.
-    fn load(&mut self, files: &[(SegmentFacts<'_>, &dyn ReadAt)], of: Placement) -> Result<Option<Shifted<'_>>, Error> {
-        let Some((segment, source)) = files.get(of.id.file) else { return Ok(None) };
+    fn load(
+        &mut self,
+        files: &[(SegmentFacts<'_>, &dyn OpenSegment)],
+        of: Placement,
+    ) -> Result<Option<Shifted<'_>>, Error> {
+        let Some((segment, opens)) = files.get(of.id.file) else { return Ok(None) };
         let Some(fact) = segment.facts.get(of.id.index).and_then(|fact| fact.batch()) else { return Ok(None) };
+        let known = self.opened.take().filter(|&(file, _)| file == of.id.file);
+        let opened =
+            known.map_or_else(|| opens.open().map_err(ReadError::Io).map(|source| (of.id.file, source)), Ok)?;
+        let source = self.opened.insert(opened).1.as_ref();
         let size = usize::try_from(fact.bytes().len()).unwrap_or(usize::MAX);
         memory::resize(&mut self.data, size).map_err(|error| ReadError::Io(error.into()))?;
         let position = fact.bytes().start();
-        if read_full(*source, &mut self.data, position).map_err(ReadError::Io)? < size {
+        if read_full(source, &mut self.data, position).map_err(ReadError::Io)? < size {
             let length = source.length().map_err(ReadError::Io)?;
             return Err(ReadError::Shrunk { length, expected: fact.bytes().end() }.into());
         }

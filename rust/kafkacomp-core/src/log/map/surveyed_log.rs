@@ -3,6 +3,8 @@
 //! A light survey settles a file whose offsets increase from its name to the next one. Only if a batch of some file is elsewhere,
 //! that file is verified, and so are those that may have its offsets, or a hole there.
 
+use std::sync::Arc;
+
 use super::contested::Contested;
 use super::facts::{Fact, SegmentFacts};
 use super::judge::judge;
@@ -13,7 +15,8 @@ use super::stored_records::StoredRecords;
 use super::survey::{Accept, Survey};
 use super::truncation::truncation;
 use crate::log::error::{ContentError, Error, ReadError};
-use crate::log::index::offset::OffsetPosition;
+use crate::log::index::offset::{OffsetIndex, OffsetPosition};
+use crate::log::read::segment_files::OpenSegment;
 use crate::log::read::source::ReadAt;
 use crate::record::RecordBatch;
 
@@ -22,10 +25,8 @@ use crate::record::RecordBatch;
 pub struct LogFile<'s> {
     /// The base offset in its name.
     pub name: i64,
-    /// Its bytes. A file of which only the name matters has none.
-    pub source: &'s dyn ReadAt,
-    /// The entries of its offset index.
-    pub offset_index: &'s [OffsetPosition],
+    /// Opens it. It is closed after each survey, because a partition may have more files than a process may open.
+    pub files: &'s dyn OpenSegment,
     /// The offsets that the leader's epochs allow in a remote segment; `None` if nothing restricts them.
     pub valid: Option<OffsetRange>,
 }
@@ -65,7 +66,8 @@ impl<'s> SurveyedLog<'s> {
     pub fn read(files: &[LogFile<'s>], max_output_size: usize, accept: &mut AcceptIn<'_>) -> Result<Self, FileError> {
         let mut log = Self { files: Vec::new() };
         for (file, each) in files.iter().enumerate() {
-            let mut survey = Survey::light(each.source).map_err(|error| FileError { file, error })?;
+            let source = open(file, each)?;
+            let mut survey = Survey::light(source.as_ref()).map_err(|error| FileError { file, error })?;
             let end = files.get(file + 1).map_or(i64::MAX, |next| next.name);
             let window = OffsetRange::new(each.name, end);
             let segment =
@@ -83,7 +85,8 @@ impl<'s> SurveyedLog<'s> {
             for file in unsettled {
                 let each = &mut log.files[file];
                 let accept: &mut Accept<'_> = &mut |batch| accept(file, batch);
-                each.survey = Survey::verified(each.file.source, max_output_size, accept)
+                let source = open(file, &each.file)?;
+                each.survey = Survey::verified(source.as_ref(), max_output_size, accept)
                     .map_err(|error| FileError { file, error })?;
                 each.is_verified = true;
             }
@@ -117,7 +120,7 @@ impl<'s> SurveyedLog<'s> {
 
     /// The records of the files, for [`map_of`](super::map_of).
     pub fn records(&self, max_output_size: usize) -> StoredRecords<'_> {
-        StoredRecords::new(self.files.iter().map(|each| (each.facts(), each.file.source)), max_output_size)
+        StoredRecords::new(self.files.iter().map(|each| (each.facts(), each.file.files)), max_output_size)
     }
 
     /// The files that a light survey does not settle: those with a batch elsewhere than in its place, those next to them, those
@@ -146,13 +149,16 @@ impl<'s> SurveyedLog<'s> {
     fn find_truncated(&mut self) -> Result<(), FileError> {
         let names: Vec<i64> = self.files.iter().map(|each| each.file.name).collect();
         for (file, each) in self.files.iter_mut().enumerate() {
-            let LogFile { name, source, offset_index, .. } = each.file;
+            let name = each.file.name;
             let end = names.get(file + 1).copied().unwrap_or(i64::MAX);
             let expected =
                 each.facts().facts.iter().rev().find_map(Fact::batch).map_or(name, |last| last.offsets().end());
             if expected < end {
-                let found = truncation(source, offset_index, (expected, end));
-                each.truncated = found.map_err(|error| FileError { file, error: ReadError::into(error) })?;
+                let entries = offset_index(&each.file);
+                if !entries.is_empty() {
+                    let found = truncation(open(file, &each.file)?.as_ref(), &entries, (expected, end));
+                    each.truncated = found.map_err(|error| FileError { file, error: error.into() })?;
+                }
             }
         }
         Ok(())
@@ -168,4 +174,14 @@ impl SurveyedFile<'_> {
             valid: self.file.valid,
         }
     }
+}
+
+fn open(file: usize, of: &LogFile<'_>) -> Result<Arc<dyn ReadAt>, FileError> {
+    of.files.open().map_err(|error| FileError { file, error: ReadError::Io(error).into() })
+}
+
+/// The entries of the offset index. There are none if it cannot be read, because it is derived from the segment.
+fn offset_index(file: &LogFile<'_>) -> Vec<OffsetPosition> {
+    let data = file.files.offset_index();
+    OffsetIndex::parse(&data, file.name).map(|index| index.iter().collect()).unwrap_or_default()
 }

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::source::{ReadAt, open_file};
+use super::source::{InMemory, ReadAt, open_file};
 
 /// An index file next to a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,4 +120,35 @@ fn number_of(path: &Path) -> u64 {
     let mut hasher = DefaultHasher::new();
     path.file_name().hash(&mut hasher);
     hasher.finish()
+}
+
+/// A record set in memory.
+#[derive(Debug, Clone)]
+pub struct MemorySegment<T>(pub Arc<T>);
+
+impl<T: AsRef<[u8]> + Send + Sync + Debug + 'static> OpenSegment for MemorySegment<T> {
+    fn open(&self) -> io::Result<Arc<dyn ReadAt>> {
+        Ok(Arc::new(InMemory(SharedBytes(Arc::clone(&self.0)))))
+    }
+
+    fn side_file(&self, _: SideFile) -> io::Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    /// The bytes may be those of a fetch response, whose last batch may be incomplete (`max.partition.fetch.bytes`).
+    fn may_be_truncated(&self) -> bool {
+        true
+    }
+}
+
+struct SharedBytes<T>(Arc<T>);
+
+impl<T: AsRef<[u8]>> AsRef<[u8]> for SharedBytes<T> {
+    fn as_ref(&self) -> &[u8] {
+        (*self.0).as_ref()
+    }
 }

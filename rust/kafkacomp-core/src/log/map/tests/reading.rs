@@ -1,11 +1,13 @@
 //! What reads bytes: surveys, and the comparison of records.
 
+use std::sync::Arc;
+
 use super::{SegmentFacts, file, map};
 use crate::log::map::{
     Agreement, BatchFact, BatchId, ByteRange, CompareRecords, Fact, OffsetRange, Placement, StoredRecords, Survey, Use,
     map_of, windows,
 };
-use crate::log::{Compaction, InMemory, ReadAt};
+use crate::log::{Compaction, InMemory, MemorySegment, OpenSegment, ReadAt};
 use crate::record::layout::v2::RECORD_BATCH_OVERHEAD;
 use crate::record::{BatchSettings, Headers, MutableRecordBatch, RecordBatchBuilder};
 
@@ -95,14 +97,14 @@ fn records_are_compared_at_their_offsets() {
         (batch(&[9, 13], ""), NothingShared),
     ] {
         let data = [original.clone(), other].concat();
-        let source = InMemory(&data);
-        let survey = verified(&source);
+        let survey = verified(&InMemory(&data));
+        let source = MemorySegment(Arc::new(data));
         let facts = survey.facts();
         let placement = |index: usize| Placement {
             id: BatchId { file: 0, index },
             offsets: facts[index].batch().unwrap().offsets(),
         };
-        let mut records = StoredRecords::new([(file(0, facts), &source as &dyn ReadAt)], CAP);
+        let mut records = StoredRecords::new([(file(0, facts), &source as &dyn OpenSegment)], CAP);
         assert_eq!(records.compare(placement(0), placement(1)).unwrap(), expected);
         assert_eq!(records.compare(placement(1), placement(0)).unwrap(), expected);
     }
@@ -116,7 +118,8 @@ fn an_older_version_of_a_compacted_batch_is_a_repeat_and_other_records_are_not()
         let sources = [InMemory(cleaned), InMemory(rest)];
         let surveys = sources.each_ref().map(|source| verified(source));
         let segments = [file(0, surveys[0].facts()), file(6, surveys[1].facts())];
-        let sources = sources.each_ref().map(|source| source as &dyn ReadAt);
+        let opens = sources.map(|InMemory(data)| MemorySegment(Arc::new(data)));
+        let sources = opens.each_ref().map(|source| source as &dyn OpenSegment);
         let mut records = StoredRecords::new(segments.into_iter().zip(sources), CAP);
         let found = map_of(&segments, Compaction::Unknown, &mut records).unwrap();
         let of = BatchId { file: 0, index: 0 };
@@ -130,10 +133,10 @@ fn bytes_that_are_gone_are_an_error_and_no_answer() {
     let data = [batch(&[10, 11, 12], ""), batch(&[10, 12], "")].concat();
     let survey = verified(&InMemory(&data));
     let facts = survey.facts();
-    let source = InMemory(&data[..RECORD_BATCH_OVERHEAD]);
+    let source = MemorySegment(Arc::new(data[..RECORD_BATCH_OVERHEAD].to_vec()));
     let placement =
         |index: usize| Placement { id: BatchId { file: 0, index }, offsets: facts[index].batch().unwrap().offsets() };
-    let mut records = StoredRecords::new([(file(0, facts), &source as &dyn ReadAt)], CAP);
+    let mut records = StoredRecords::new([(file(0, facts), &source as &dyn OpenSegment)], CAP);
     assert!(records.compare(placement(0), placement(1)).is_err());
 }
 

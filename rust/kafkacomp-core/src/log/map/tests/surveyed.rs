@@ -1,19 +1,18 @@
 //! Surveys of whole partitions, stretches, and leader epochs.
 
+use std::sync::Arc;
+
 use super::reading::{CAP, batch};
 use super::{Part, facts, file, map};
 use crate::log::index::checkpoint::LeaderEpochEntry;
 use crate::log::map::{BatchFact, ByteRange, EpochFault, Fact, LogFile, OffsetRange, SurveyedLog, map_of};
-use crate::log::{Compaction, InMemory, ReadAt};
+use crate::log::{Compaction, MemorySegment};
 
 /// The numbers of the facts of each file, and the stretches with their offsets.
 fn surveyed(files: &[(i64, &[u8])]) -> (Vec<usize>, Vec<(usize, i64, i64)>) {
-    let sources: Vec<InMemory<&[u8]>> = files.iter().map(|(_, data)| InMemory(*data)).collect();
-    let files: Vec<LogFile<'_>> = files
-        .iter()
-        .zip(&sources)
-        .map(|(&(name, _), source)| LogFile { name, source: source as &dyn ReadAt, offset_index: &[], valid: None })
-        .collect();
+    let opens: Vec<_> = files.iter().map(|(_, data)| MemorySegment(Arc::new(data.to_vec()))).collect();
+    let named = files.iter().zip(&opens);
+    let files: Vec<LogFile<'_>> = named.map(|(&(name, _), files)| LogFile { name, files, valid: None }).collect();
     let log = SurveyedLog::read(&files, CAP, &mut |_, _| Ok(None)).unwrap();
     let facts = log.facts();
     let map = map_of(&facts, Compaction::Unknown, &mut log.records(CAP)).unwrap();
