@@ -24,7 +24,7 @@ from kafkacomp._storage.containers import (
 )
 from kafkacomp._storage.file_object import open_file_object
 from kafkacomp._storage.filesystem import open_filesystem
-from kafkacomp._storage.listing import BESIDE, NOT_A_SEGMENT, Listing, list_folder, segment_at, settle
+from kafkacomp._storage.listing import METADATA_SUFFIXES, NOT_A_SEGMENT, Listing, list_folder, segment_at, settle
 from kafkacomp._storage.names import (
     SIDE_FILES,
     SWAP,
@@ -317,7 +317,7 @@ def _nothing(found: Listing) -> str:
 def _single_file(filesystem: FileSystem, entry: Entry) -> Listing:
     name, parent = basename(entry.path), parent_of(entry.path)
     suffix = name.rpartition(".")[2]
-    if suffix in SIDE_FILES or name.endswith(BESIDE):
+    if suffix in SIDE_FILES or name.endswith(METADATA_SUFFIXES):
         message = f"{entry.path}: this is an index file (.{suffix}), not a segment: give the .log file or the folder"
         raise ValueError(message)
     if is_like_a_segment(name):
