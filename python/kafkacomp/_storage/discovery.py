@@ -43,9 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kafkacomp._storage.filesystem import FileSystem
-    from kafkacomp._storage.listing import Allowed
+    from kafkacomp._storage.listing import Allowed, Failed
     from kafkacomp._storage.stores import Entry
-    from kafkacomp.exceptions import CorruptRecordError
 
 _LOGGER = logging.getLogger("kafkacomp")
 
@@ -54,9 +53,6 @@ _SHOWN = 10
 
 #: Finds the file system of a path, and the path in it, as :func:`kafkacomp._storage.filesystem.open_filesystem` does.
 Opener: TypeAlias = "Callable[[str], tuple[FileSystem, str]]"
-
-#: Called with the path of a folder that cannot be listed, or of a manifest that cannot be read, and the error.
-Failed: TypeAlias = "Callable[[str, OSError | CorruptRecordError], object] | None"
 
 
 def find_partitions(

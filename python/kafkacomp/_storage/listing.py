@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from kafkacomp._storage.filesystem import FileSystem
     from kafkacomp._storage.remote import RemoteFolder
     from kafkacomp._storage.stores import Entry
+    from kafkacomp.exceptions import CorruptRecordError
 
 _LOGGER = logging.getLogger("kafkacomp")
 #: For files that are not part of a log; only the command line shows them.
@@ -53,6 +54,8 @@ _FOREIGN = logging.getLogger("kafkacomp.foreign")
 
 #: Whether a topic and partition may be read; the names of folders are asked before their segments are looked at.
 Allowed: TypeAlias = "Callable[[str, int], bool]"
+#: Called with the path of a folder that cannot be listed, or of a manifest that cannot be read, and the error.
+Failed: TypeAlias = "Callable[[str, OSError | CorruptRecordError], object] | None"
 
 NOT_A_SEGMENT: Final = "the name of a segment has 20 digits, and is at most 2^63 - 1"
 #: The depth of folders that are searched: keys of object stores may begin with a prefix of several names.
@@ -123,8 +126,8 @@ class Listing:
     #: The files of logs and log directories, in the order of the names of folders and files.
     files: list[ListedFile | RemoteFolder] = field(default_factory=list)
     others: list[OtherFile] = field(default_factory=list)
-    #: Folders that cannot be listed, with the errors.
-    failures: list[tuple[str, OSError]] = field(default_factory=list)
+    #: What cannot be listed or opened, with the errors.
+    failures: list[tuple[str, OSError | CorruptRecordError]] = field(default_factory=list)
     #: How a broker that starts decides about the files of a compaction.
     decisions: list[str] = field(default_factory=list)
 
@@ -371,10 +374,16 @@ class _Search:
         self.listing.others.append(OtherFile(path, size, reason, is_error))
 
 
+def failure_text(path: str, error: OSError | CorruptRecordError) -> str:
+    """What is wrong with an object, without its path."""
+    reason = error.strerror if isinstance(error, OSError) else None
+    return reason or str(error).removeprefix(f"{path}: ")
+
+
 def settle(
-    failures: Iterable[tuple[str, OSError]],
+    failures: Iterable[tuple[str, OSError | CorruptRecordError]],
     allowed: Allowed | None = None,
-    failed: Callable[[str, OSError], object] | None = None,
+    failed: Failed = None,
 ) -> None:
     """Report the folders that cannot be listed: to ``failed``, or as an error.
 
@@ -386,7 +395,7 @@ def settle(
     for path, error in failures:
         known = partition_of(basename(path))
         if known is not None and allowed is not None and not allowed(*known):
-            _LOGGER.warning("%s: skipped: %s", path, error.strerror or error)
+            _LOGGER.warning("%s: skipped: %s", path, failure_text(path, error))
         elif failed is None:
             raise error
         else:

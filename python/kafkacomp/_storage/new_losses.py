@@ -61,8 +61,16 @@ def publish(
         more_repairs: The number of further repairs.
     """
     try:
-        reason = None if more_missing else others
-        losses = _losses(log, topic, partition, missing, known, compacted_to, reason)
+        losses = _losses(
+            log,
+            topic,
+            partition,
+            missing=missing,
+            known=known,
+            compacted_to=compacted_to,
+            # Without all ranges, what else is missing is unknown.
+            others=None if more_missing else others,
+        )
         if losses or repairs or positions or more_missing or (log.gaps and compacted_to is not None):
             content = serialized(
                 LossFile(topic, topic_id, partition, compacted_to, tuple(losses)),
@@ -82,6 +90,7 @@ def _losses(
     log: NewLog,
     topic: str | None,
     partition: int | None,
+    *,
     missing: Sequence[MissingRange],
     known: Sequence[KnownLoss],
     compacted_to: int | None,
