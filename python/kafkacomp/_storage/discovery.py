@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kafkacomp import _kafkacomp
+from kafkacomp._arguments import path_text
 from kafkacomp._storage.checkpoints import OffsetCheckpoints
 from kafkacomp._storage.commit_state import settled
 from kafkacomp._storage.containers import (
@@ -220,10 +221,7 @@ def _listings(source: object, allowed: Allowed | None, opened: Opener, failed: F
     if isinstance(source, Partition):
         yield Listing([source])  # found before: the task of a Spark worker
     elif isinstance(source, str | os.PathLike):
-        path = os.fspath(source)
-        if not isinstance(path, str):
-            path = os.fsdecode(path)
-        filesystem, path = opened(path)
+        filesystem, path = opened(path_text("source", source))
         yield list_path(filesystem, path, allowed, may_vanish=failed is not None)
     elif _is_bytes_like(source):
         view = memoryview(source)  # type: ignore[arg-type]  # just tested

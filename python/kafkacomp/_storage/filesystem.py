@@ -78,11 +78,12 @@ def open_filesystem(
         ValueError: neither pyarrow nor fsspec knows the scheme of the URL; the message has the error of each. Or a
             file: URL names another host.
     """
+    path_text("the path", path)
     if filesystem is not None:
         if storage_options is not None:
             raise ValueError("filesystem and storage_options cannot be given together: pass the options to filesystem")
         return _given(filesystem, path)
-    scheme = _SCHEME.match(path_text("the path", path))
+    scheme = _SCHEME.match(path)
     if storage_options is not None:
         if scheme is None or scheme[1].lower() == "file":
             raise ValueError(f"storage_options are for URLs, and {path} is a local path: remove them")

@@ -201,6 +201,6 @@ def is_column(value: object) -> TypeIs[ArrowColumn]:
 
 
 def _bad_is_null(on_error: OnBadCell) -> bool:
-    if on_error not in {"raise", "null"}:
+    if not isinstance(on_error, str) or on_error not in {"raise", "null"}:
         raise ValueError(f"on_error must be 'raise' or 'null', not {on_error!r}")
     return on_error == "null"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 import posixpath
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,8 +15,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
+from kafkacomp._arguments import path_text
 from kafkacomp._storage.filesystem import open_companion
-from kafkacomp._storage.partition import Partition, Segment
+from kafkacomp._storage.partition import Partition, Segment, SegmentSource
 from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
 from kafkacomp.tiered.keys import EncryptionKeys
 from kafkacomp.tiered.lineage import epochs_within, valid_ranges
@@ -23,8 +26,7 @@ from kafkacomp.tiered.metadata import CustomMetadata, RemoteLogMetadata, RemoteS
 from kafkacomp.tiered.objects import ChunkedSegment, read_manifest
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from kafkacomp._storage.remote import RemoteFolder, StoredSegment
     from kafkacomp.tiered.local import LocalLog
@@ -56,6 +58,13 @@ class TieredOptions:
     ) -> TieredOptions:
         """Read the metadata, folders and keys that the arguments of :func:`kafkacomp.scan` name."""
         opened = partial(open_companion, storage_options=storage_options)
+        if isinstance(remote_log_metadata, str | os.PathLike):
+            path_text("remote_log_metadata", remote_log_metadata)
+        elif remote_log_metadata is not None and not isinstance(
+            remote_log_metadata, RemoteLogMetadata | SegmentSource | Iterable
+        ):
+            given = type(remote_log_metadata).__name__
+            raise TypeError(f"remote_log_metadata must be a path, a LogDir, or a collection of these, not {given}")
         is_read = remote_log_metadata is None or isinstance(remote_log_metadata, RemoteLogMetadata)
         keys = encryption_keys if isinstance(encryption_keys, EncryptionKeys) else EncryptionKeys(encryption_keys)
         return cls(

@@ -43,7 +43,7 @@ impl<'a> Field<'a> {
         if value.is_none() {
             return Ok(Self::Null);
         }
-        bytes_like(value).map(Self::Copied).map_err(|error| {
+        bytes_like(name, value).map(Self::Copied).map_err(|error| {
             if !error.is_instance_of::<PyTypeError>(value.py()) {
                 return error;
             }
