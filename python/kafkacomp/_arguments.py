@@ -94,6 +94,14 @@ def byte_count(name: str, data: object) -> int:
         raise TypeError(f"{name} must be a path or bytes-like, not {type(data).__name__}") from None
 
 
+def bytes_view(name: str, data: object) -> memoryview:
+    """View bytes; TypeError for other objects."""
+    try:
+        return memoryview(data)  # type: ignore[arg-type] # that is what is checked
+    except TypeError:
+        raise TypeError(f"{name} must be bytes-like, not {type(data).__name__}") from None
+
+
 def level_of(compression_level: int | None, limits: tuple[int, int] | None = None) -> int | None:
     """Check that a level is an integer; the core knows the levels of each compression type."""
     return None if compression_level is None else integer("compression_level", compression_level, limits)
