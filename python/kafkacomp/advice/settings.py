@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -74,7 +73,7 @@ class Settings:
             TypeError: an element of ``codecs`` is not a codec.
             ValueError: there is no codec, or a number is out of range.
         """
-        if not isinstance(self.codecs, Iterable) or not all(isinstance(codec, Codec) for codec in self.codecs):
+        if not all(isinstance(codec, Codec) for codec in items_of("codecs", self.codecs, "codecs")):
             raise TypeError("codecs must be codecs of kafkacomp.bench.spec, such as parse_codecs('lz4,zstd:3') returns")
         if not self.codecs:
             raise ValueError("codecs must contain at least one codec")

@@ -208,6 +208,6 @@ def is_column(value: object) -> TypeIs[ArrowColumn]:
 
 
 def _bad_is_null(on_error: OnBadCell) -> bool:
-    if not isinstance(on_error, str) or on_error not in {"raise", "null"}:
+    if on_error not in ("raise", "null"):  # not a set: the value need not be hashable
         raise ValueError(f"on_error must be 'raise' or 'null', not {on_error!r}")
     return on_error == "null"
