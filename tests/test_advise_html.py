@@ -47,7 +47,7 @@ def _page(tmp_path_factory: pytest.TempPathFactory) -> Page:
     prices = folder / "prices.toml"
     prices.write_text("[prices]\nstorage_gb_month = 1\nvcpu_hour = 1\n[traffic]\ngb_per_day = 5\n")
     made = folder / "report.html"
-    kc.write(pa.table({"value": [b"x" * 90] * 300}), folder / "logs", topic="t", partition=0)
+    kc.write(pa.table({"value": [b"x" * 90] * 300}), folder / "logs", topic="t", partition=0, batch_bytes=1000)
     (folder / "logs" / "t-0").rename(folder / "logs" / f"{ODD}-0")
     paths = [VECTORS / "restarts", VECTORS / "single-record-batches", folder / "logs"]
     arguments = ["advise", *map(str, paths), "--prices", str(prices), "--html", str(made), *QUICK]

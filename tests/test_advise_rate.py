@@ -110,7 +110,7 @@ def test_clocks_of_several_producers() -> None:
 def written(folder: Path, times: list[int]) -> Path:
     """A topic with a record at each of these times."""
     table = pa.table({"value": [b"value %06d " % at * 20 for at in range(len(times))], "timestamp": times})
-    kc.write(table, folder, topic="t", partition=0, compression_type="none")
+    kc.write(table, folder, topic="t", partition=0, compression_type="none", batch_bytes=1000)
     return folder
 
 

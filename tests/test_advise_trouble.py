@@ -13,6 +13,7 @@ from aiokafka.record.util import calc_crc32c
 
 import kafkacomp as kc
 from kafkacomp import record
+from kafkacomp._cli.command import run
 from kafkacomp.advice import Settings, measure
 from kafkacomp.bench.spec import parse_codecs
 
@@ -145,6 +146,19 @@ def test_too_little_data_for_advice(records: int, batch: int, lacks: str, tmp_pa
     cells = [cell for topic in report.topics for cell in topic.figures.cells.values()]
     assert cells
     assert {topic.figures.saving(cell)[1] for topic in report.topics for cell in cells} == {None}
+
+
+def test_too_little_data_has_a_reason_and_no_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A table with savings would look like advice."""
+    segment(tmp_path, "little", [TIME, TIME + 1], 1)
+    assert run(["advise", str(tmp_path), "--codecs", "zstd", "--batch-sizes", "16k"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.split("\n\n", 1)[0].strip().startswith("little: too little data: the sample has 2 records")
+    assert "zstd" not in shown
+    segment(tmp_path, "much", [TIME + at for at in range(1000)], 10)
+    assert run(["advise", str(tmp_path), "--codecs", "zstd", "--batch-sizes", "16k"]) == 0
+    shown = capsys.readouterr().out
+    assert ("\nmuch: " in f"\n{shown}", shown.count("little: "), "zstd" in shown) == (True, 1, True)
 
 
 def test_few_records_of_a_file_of_records(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import random
 import shutil
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
@@ -259,6 +260,26 @@ def new_losses(report: log.PartitionReport) -> list[tuple[int, int]]:
     ]
     starts = [at for at in new if at - 1 not in new]
     return [(at, next(end for end in range(at, at + len(new)) if end + 1 not in new)) for at in starts]
+
+
+@pytest.mark.parametrize("to_magic", [0, 1, 2])
+def test_a_scan_logs_new_losses_only(tmp_path: Path, to_magic: int, caplog: pytest.LogCaptureFixture) -> None:
+    """However the rows are read: by iteration, or by a consumer of the stream."""
+    repaired, target = tmp_path / "repaired" / "t-0", tmp_path / "converted" / "t-0"
+    log.repair(damaged(tmp_path / "old" / "t-0"), repaired)
+    log.convert(repaired, target, to_magic)
+    caplog.clear()
+    for read in (kc.arrow.ScanReader.read_all, pa.table):
+        reader = kc.scan(target)
+        assert read(reader)["offset"].to_pylist() == [at for at in range(100) if not (9 < at < 20 or 39 < at < 60)]
+        assert (known(reader.report), reader.report.warnings, caplog.messages) == (LOST, (), [])
+    lose(target, 70)
+    kc.scan(target).read_all()
+    assert caplog.messages == [f"missing: t-0: offsets 70{' to 79' if to_magic == 2 else ''} (gap)"]
+    caplog.clear()
+    (target / FILE).unlink()
+    kc.scan(target).read_all()
+    assert "offsets 10 to 19 (gap), 40 to" in caplog.text
 
 
 def test_what_is_lost_beyond_a_known_loss_is_new(tmp_path: Path, run: Run) -> None:

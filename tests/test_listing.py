@@ -122,6 +122,19 @@ def test_python_warns_of_what_belonged_to_a_log(messy: Path, caplog: pytest.LogC
     assert "notes" not in caplog.text
 
 
+def test_a_command_leaves_the_levels_of_loggers_as_they_were(messy: Path, tmp_path: Path) -> None:
+    loggers = [logging.getLogger(name) for name in ("kafkacomp", "kafkacomp.foreign", "kafkacomp.losses")]
+    before = [each.level for each in loggers]
+    try:
+        for each in loggers:
+            each.setLevel(logging.ERROR)
+        assert run(["export", str(messy), "-o", str(tmp_path / "out.csv")]) == 0
+        assert [each.level for each in loggers] == [logging.ERROR] * 3
+    finally:
+        for each, level in zip(loggers, before, strict=True):
+            each.setLevel(level)
+
+
 def test_files_of_brokers_and_of_kafkacomp_are_no_others(tmp_path: Path) -> None:
     made = write(tmp_path)
     for name in (".lock", "meta.properties", ".kafka_cleanshutdown", "cleaner-offset-checkpoint", ".kafkacomp-commit"):

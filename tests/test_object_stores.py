@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import fsspec
@@ -11,6 +12,8 @@ import pytest
 import kafkacomp as kc
 from golden.reading import scan_rows
 from golden.tiered import cases
+from kafkacomp._cli.command import run
+from kafkacomp._storage.filesystem import _with_retry_limit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,3 +56,41 @@ def test_arguments_that_do_not_fit(tmp_path: Path) -> None:
         kc.scan(str(tmp_path), filesystem=pafs.LocalFileSystem(), storage_options={})
     with pytest.raises(ValueError, match="is a local path"):
         kc.scan(str(tmp_path), storage_options={"key": "x"})
+
+
+@pytest.fixture
+def _nothing_answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No credentials, and what would give them, such as the metadata service, is a closed port of this machine."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "GOOGLE_APPLICATION_CREDENTIALS"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("GCE_METADATA_ROOT", "GCE_METADATA_HOST", "GCE_METADATA_IP"):
+        monkeypatch.setenv(name, "127.0.0.1:1")
+    for name in ("AWS_EC2_METADATA_SERVICE_ENDPOINT", "AZURE_POD_IDENTITY_AUTHORITY_HOST", "IDENTITY_ENDPOINT"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
+@pytest.mark.usefixtures("_nothing_answers")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "gs://tier/prefix?scheme=http&endpoint_override=127.0.0.1:1",
+        "gs://anonymous@tier/prefix?scheme=http&endpoint_override=127.0.0.1:1",
+        "s3://tier/prefix?scheme=http&endpoint_override=127.0.0.1:1&region=us-east-1",
+        "abfs://account:a2V5@127.0.0.1:1/tier/prefix",
+        "az://tier/prefix",
+    ],
+)
+def test_a_store_that_does_not_answer(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An error that names the object, in seconds: by default GCS is asked again for a quarter of an hour."""
+    start = time.monotonic()
+    assert run(["export", url, "-o", str(tmp_path / "out.csv")]) != 0
+    assert time.monotonic() - start < 60
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "tier/prefix" in line
+    assert "error_info" not in line
+
+
+@pytest.mark.parametrize("url", ["gs://b/p?retry_limit_seconds=600", "s3://b/p", "abfs://b/p"])
+def test_urls_of_other_stores_and_with_a_limit_are_not_changed(url: str) -> None:
+    assert _with_retry_limit(url) == url

@@ -263,6 +263,36 @@ def test_what_is_no_manifest(tmp_path: Path, content: bytes) -> None:
         kc.scan(folder, **BOTH.known)
 
 
+@pytest.mark.parametrize("with_metadata", [False, True])
+def test_a_log_dir_with_a_corrupt_manifest(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str], *, with_metadata: bool
+) -> None:
+    """It is named, and everything else can be read, as by the command."""
+    folder = copied(PLAIN, tmp_path)
+    manifest = some(folder, "rsm-manifest", 1)
+    manifest.write_bytes(b"{}")
+    options: dict[str, Any] = {"remote_log_metadata": PLAIN.metadata} if with_metadata else {}
+    logs = kc.LogDir(folder, **options)
+    (partition,) = logs.partitions
+    assert sum(str(manifest) in each for each in caplog.messages) == 1
+    assert len(partition.segments) == len([*folder.rglob("*.rsm-manifest")]) - 1
+    assert all(pa.table(each.scan()).num_rows for each in partition.segments)
+    for errors in (logs.verify().errors, partition.verify().findings):
+        (error,) = [each for each in errors if each.file == str(manifest)]
+        assert error.is_error
+        assert error.message.startswith("not a valid segment manifest")
+    for found in (logs.info(), partition.info()):
+        assert [path for path, _ in found.errors] == [str(manifest)]
+        assert found.records > 0
+    for read in (logs.scan, partition.scan):
+        with pytest.raises(kc.CorruptRecordError, match="not a valid segment manifest"):
+            read()
+    arguments = ["--remote-log-metadata", str(PLAIN.metadata)] if with_metadata else []
+    assert run(["verify", "--json", str(folder), *arguments]) == 1
+    shown = json.loads(capsys.readouterr().out)["errors"]
+    assert [each["file"] for each in shown] == [each.file for each in logs.verify().errors]
+
+
 @pytest.mark.parametrize("name", ["segmentIndexes", "chunkIndex", "remoteLogSegmentMetadata", "segmentLeaderEpochs"])
 def test_an_object_that_is_none(tmp_path: Path, name: str) -> None:
     def change(manifest: dict[str, Any]) -> None:

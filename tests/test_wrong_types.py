@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import shutil
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -102,3 +105,59 @@ def test_output_limits_out_of_range(folder: Path) -> None:
     for value in (-1, 0, 2**70):
         with pytest.raises(ValueError, match=r"^max_output_size must be 1 to "):
             _verify_partition(folder, max_output_size=value)
+
+
+#: What no parameter takes by accident.
+WRONG = (5, None, [], {}, "", b"", object(), "a\0b")
+MODULES = (kc, kc.log, kc.record, kc.message_set, kc.arrow, kc.advice, kc.gzip, kc.lz4, kc.snappy, kc.zstd)
+
+
+def functions(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, Any]]]:
+    """Public functions and methods, with values for the parameters that have no default."""
+    segment = folder / "orders-0" / f"{0:020}.log"
+    data = segment.read_bytes()
+    given: dict[str, Any] = {
+        "batch_size": 100, "compression_type": "gzip", "data": data, "file": segment, "fields": [], "frame_buffer": b"",
+        "key": b"\0\0\0\1", "messages": [b"payload"], "out": bytearray(9), "position": 0, "reader": kc.scan(folder),
+        "records": data, "rows": pa.table({"value": [b"third"]}), "sets": [b""], "source": folder / "orders-0",
+        "timestamp": 0, "to_magic": 1, "topic": "orders", "value": bytes(6),
+    }  # fmt: skip
+    logs = kc.LogDir(folder)
+    owners = [*MODULES, logs, logs["orders", 0], logs["orders", 0].segments[0]]
+    found = {
+        (getattr(owner, "__name__", type(owner).__name__), name): getattr(owner, name)
+        for owner in owners
+        for name in [*getattr(owner, "__all__", [each for each in dir(type(owner)) if not each.startswith("_")])]
+    }
+    found["LogDir", "[]"] = logs.__getitem__
+    for (owner, name), function in found.items():
+        if inspect.isfunction(function) or inspect.ismethod(function):
+            required = [
+                each.name
+                for each in inspect.signature(function).parameters.values()
+                if each.default is each.empty and each.kind in {each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY}
+            ]
+            made = {each: folder.parent / "made" if each == "target" else given.get(each, 0) for each in required}
+            yield f"{owner}.{name}", function, made
+
+
+def test_every_parameter_of_every_function(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes a value, or the error names it: no words of Python or of a library about something inside."""
+    monkeypatch.chdir(folder.parent)
+    wrong = []
+    for where, function, given in functions(folder):
+        for parameter in inspect.signature(function).parameters.values():
+            if parameter.kind not in {parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY}:
+                continue
+            for value in WRONG:
+                shutil.rmtree(folder.parent / "made", ignore_errors=True)
+                try:
+                    result = function(**given | {parameter.name: value})
+                    if isinstance(result, Iterator):
+                        list(result)
+                except Exception as error:  # noqa: BLE001 - whatever there is
+                    text = " ".join([str(error), *getattr(error, "__notes__", [])])
+                    is_named = parameter.name.rpartition("source_")[2] in text or not isinstance(error, TypeError)
+                    if not is_named or isinstance(error, AttributeError | IndexError) or "embedded null" in text:
+                        wrong.append(f"{where}({parameter.name}={value!r}): {type(error).__name__}: {text}")
+    assert not wrong, "\n".join(wrong)

@@ -7,13 +7,13 @@ import operator
 import os
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, SupportsIndex, cast
+from typing import TYPE_CHECKING, Final, SupportsIndex, TypeVar, cast
 
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 INT16: Final[tuple[int, int]] = (-(2**15), 2**15 - 1)
 INT32: Final[tuple[int, int]] = (-(2**31), 2**31 - 1)
@@ -26,6 +26,7 @@ SEGMENT_BYTES: Final[tuple[int, int]] = (1, 2**31 - 1)
 _THREADS: Final = (1, 1024)
 DEFAULT_BATCH_BYTES: Final = 16384  # a producer's batch.size
 
+_Item = TypeVar("_Item")
 _SIZE = re.compile(r"([0-9]{1,19})\s*([kmgt]?)b?", re.IGNORECASE)
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
@@ -67,13 +68,22 @@ def path_text(name: str, path: object) -> str:
 
     Raises:
         TypeError: it is not a path; bytes are not one.
-        ValueError: it is empty, which would be the current folder.
+        ValueError: it is empty, which would be the current folder, or contains a NUL.
     """
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"{name} must be a path, a str or os.PathLike, not {type(path).__name__}")
     if not (text := os.fsdecode(path)):
         raise ValueError(f"{name} is empty: give a path; '.' is the current folder")
+    if "\0" in text:
+        raise ValueError(f"{name} must be a path, which contains no NUL, not {text!r}")
     return text
+
+
+def items_of(name: str, items: Iterable[_Item], what: str) -> Iterator[_Item]:
+    """Iterate over an argument; TypeError if it is not iterable, or a string."""
+    if isinstance(items, str) or not isinstance(items, Iterable):
+        raise TypeError(f"{name} must be an iterable of {what}, not {type(items).__name__}")
+    return iter(items)
 
 
 def byte_count(name: str, data: object) -> int:
@@ -84,6 +94,14 @@ def byte_count(name: str, data: object) -> int:
         raise TypeError(f"{name} must be a path or bytes-like, not {type(data).__name__}") from None
 
 
+def bytes_view(name: str, data: object) -> memoryview:
+    """View bytes; TypeError for other objects."""
+    try:
+        return memoryview(data)  # type: ignore[arg-type] # that is what is checked
+    except TypeError:
+        raise TypeError(f"{name} must be bytes-like, not {type(data).__name__}") from None
+
+
 def level_of(compression_level: int | None, limits: tuple[int, int] | None = None) -> int | None:
     """Check that a level is an integer; the core knows the levels of each compression type."""
     return None if compression_level is None else integer("compression_level", compression_level, limits)
@@ -91,7 +109,7 @@ def level_of(compression_level: int | None, limits: tuple[int, int] | None = Non
 
 def one_of(name: str, value: object, allowed: Collection[str]) -> None:
     """Check that a value is one of those listed; ValueError lists them."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
 
 
@@ -139,9 +157,12 @@ def checked_max_output_size(max_output_size: int) -> int:
 
 def optional_max_output_size(max_output_size: int | None) -> int | None:
     """Check a limit that may be ``None`` for no limit."""
-    if max_output_size is not None and max_output_size < 1:
-        raise ValueError(f"max_output_size must be at least 1, or None, not {max_output_size}")
-    return max_output_size
+    if max_output_size is None:
+        return None
+    number = integer("max_output_size", max_output_size, None)
+    if number < 1:
+        raise ValueError(f"max_output_size must be at least 1, or None, not {number}")
+    return number
 
 
 def compression_type_of(compression_type: object) -> CompressionType:

@@ -68,7 +68,8 @@ class Losses:
     def lines(self, most: int | None = None) -> Iterator[str]:
         """Yield lines of text that name each range; of a partition at most this number of ranges."""
         for each in self.skipped:
-            yield f"skipped: {each.file}: {count_text(each.length, 'byte')} at byte {each.position} ({each.reason})"
+            size, why = count_text(each.length, "byte"), each.message.removeprefix(f"{each.file}: ")
+            yield f"skipped: {each.file}: {size} at byte {each.position} ({each.reason}): {why}"
         yield from missing_lines(self.missing, most)
         if self.more_missing:
             yield f"missing: {count_text(self.more_missing, 'more range')} of offsets"
@@ -149,13 +150,18 @@ def acknowledged(copy: str, report: _AnyReport, *, allow_missing: bool) -> _AnyR
 def missing_lines(
     missing: Iterable[MissingRange | KnownLoss], most: int | None = None, *, label: str = "missing"
 ) -> Iterator[str]:
-    """Yield a line of text for each partition, with at most this number of ranges."""
-    for (topic, partition), ranges in groupby(missing, key=lambda each: (each.topic, each.partition)):
+    """Yield a line of text for each partition, or segment of unknown ones, with at most this number of ranges."""
+    for name, ranges in groupby(missing, key=_owner):
         listed = list(ranges)
         shown = ", ".join(map(_offsets, listed[:most]))
-        name = "unknown partition" if topic is None else f"{topic}-{partition}"
         others = len(listed) - len(listed[:most])
         yield f"{label}: {name}: offsets {shown}{f', and {others} more ranges' if others else ''}"
+
+
+def _owner(each: MissingRange | KnownLoss) -> str:
+    if each.topic is None:
+        return getattr(each, "segment", "unknown partition")
+    return f"{each.topic}-{each.partition}"
 
 
 def _offsets(each: MissingRange | KnownLoss) -> str:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypedDict, overload
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import checked_max_output_size, optional_max_output_size
+from kafkacomp._arguments import bytes_view, checked_max_output_size, optional_max_output_size
 from kafkacomp._codecs.file import (
     CompressedFile,
     FileArgument,
@@ -92,7 +92,7 @@ def decompress(data: Buffer, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) 
         b'content'
     """
     cap = checked_max_output_size(max_output_size)
-    if not memoryview(data).nbytes:
+    if not bytes_view("data", data).nbytes:
         return b""
     return _kafkacomp.decompress(data, CompressionType.GZIP, "standard", cap)
 

@@ -15,10 +15,10 @@ Kafka 0.8.2 and 0.9, and all later writers of message format 0, include the magi
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypedDict, overload
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypedDict, get_args, overload
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import checked_max_output_size, optional_max_output_size
+from kafkacomp._arguments import checked_max_output_size, one_of, optional_max_output_size
 from kafkacomp._codecs.file import (
     CompressedFile,
     FileArgument,
@@ -190,6 +190,7 @@ def decompress(
         >>> lz4.decompress(lz4.compress(b"content"), max_output_size=1024)
         b'content'
     """
+    one_of("header_checksum", header_checksum, get_args(HeaderChecksum))
     return _kafkacomp.decompress(data, CompressionType.LZ4, header_checksum, checked_max_output_size(max_output_size))
 
 
@@ -217,6 +218,7 @@ def decompress_into(data: Buffer, out: Buffer, *, header_checksum: HeaderChecksu
         >>> bytes(out[:size])
         b'content'
     """
+    one_of("header_checksum", header_checksum, get_args(HeaderChecksum))
     return _kafkacomp.decompress_into(data, out, CompressionType.LZ4, header_checksum)
 
 
@@ -313,6 +315,7 @@ class LZ4Decompressor(_kafkacomp.Decompressor):
         cls, *, header_checksum: HeaderChecksum = "standard", max_output_size: int | None = DEFAULT_MAX_OUTPUT_SIZE
     ) -> Self:
         """See the class."""
+        one_of("header_checksum", header_checksum, get_args(HeaderChecksum))
         return super().__new__(
             cls, CompressionType.LZ4, header_checksum, None, optional_max_output_size(max_output_size), frames=False
         )
@@ -391,6 +394,7 @@ class LZ4File(CompressedFile):
         writing = {"block_size": block_size, "block_checksum": block_checksum, "content_checksum": content_checksum}
         refuse_options(mode, reading=True, level=level, **writing)
         refuse_options(mode, reading=False, max_output_size=max_output_size)
+        one_of("header_checksum", header_checksum, get_args(HeaderChecksum))
         cap = optional_max_output_size(max_output_size)
         options = FrameOptions(header_checksum, block_size or 65536, bool(block_checksum), bool(content_checksum))
         super().__init__(

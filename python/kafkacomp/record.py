@@ -17,6 +17,7 @@ from kafkacomp._arguments import (
     DEFAULT_BATCH_BYTES,
     INT64,
     MAGICS,
+    bytes_view,
     check_bools,
     checked_max_output_size,
     compression_type_of,
@@ -390,7 +391,7 @@ def convert(
         [1]
     """
     check_log_format(log_format)
-    content = data if isinstance(data, bytes) else memoryview(data).tobytes()
+    content = data if isinstance(data, bytes) else bytes_view("data", data).tobytes()
     found = _kafkacomp.format_of_content(content) if log_format == "auto" else log_format
     if found is None and upgrade and not cannot_be_a_set(content):
         raise undecided("these bytes")

@@ -9,6 +9,7 @@ to 128 MiB, as for Kafka's reader, and takes no extra memory. Frames that need a
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypedDict, overload
 
@@ -33,7 +34,6 @@ from kafkacomp.exceptions import DecompressionError
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Mapping
     from typing import Self, Unpack
 
     from typing_extensions import Buffer
@@ -119,6 +119,8 @@ def _level(level: int | None, options: _Options | None) -> int | None:
         return level
     if level is not None:
         raise TypeError("level and options cannot both be given: use CompressionParameter.compression_level in options")
+    if not isinstance(options, Mapping):
+        raise TypeError(f"options must be a mapping, or None, not {type(options).__name__}")
     for parameter in options:
         if parameter != CompressionParameter.compression_level:
             raise ValueError(f"invalid parameter {parameter!r} in options: only compression_level can be set")

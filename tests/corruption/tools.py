@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import kafkacomp as kc
 from kafkacomp import log
 from kafkacomp._cli.command import run
+from kafkacomp._losses import unacknowledged
 from missing_ranges import ranges_of
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _scan(folder: Path, **options: Any) -> Answer:
         error = raised
     report = reader.report
     faults = [(each.file.rpartition("/")[2], each.position) for each in report.skipped]
-    return Answer(rows, error, ranges_of(report.missing), list(report.warnings), faults)
+    return Answer(rows, error, ranges_of(report.missing), [*report.warnings, *unacknowledged(report).lines()], faults)
 
 
 def scan_strict(folder: Path) -> Answer:

@@ -25,7 +25,6 @@ from kafkacomp._cli.common import (
     beside,
     complain,
     names_of,
-    own_losses,
     progress_bar,
     quiet_option,
     say,
@@ -71,10 +70,14 @@ _PATHS = click.argument("paths", nargs=-1, required=True)
 
 def run(arguments: list[str] | None) -> int:
     """Run the command and return the exit status."""
-    logger, handler = logging.getLogger("kafkacomp"), _ToStandardError()
-    propagated = logger.propagate
+    logger, foreign, handler = (
+        logging.getLogger("kafkacomp"),
+        logging.getLogger("kafkacomp.foreign"),
+        _ToStandardError(),
+    )
+    propagated, level = logger.propagate, foreign.level
     logger.addHandler(handler)
-    logging.getLogger("kafkacomp.foreign").setLevel(logging.INFO)
+    foreign.setLevel(logging.INFO)
     logger.propagate = False
     try:
         with sigterm_raises():
@@ -85,7 +88,7 @@ def run(arguments: list[str] | None) -> int:
         return INTERRUPTED
     finally:
         logger.propagate = propagated
-        logging.getLogger("kafkacomp.foreign").setLevel(logging.NOTSET)
+        foreign.setLevel(level)
         logger.removeHandler(handler)
 
 
@@ -105,7 +108,8 @@ def _invoke(arguments: list[str] | None) -> object:
 
 class _ToStandardError(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        complain(f"warning: {record.getMessage()}")
+        if record.name != "kafkacomp.losses":  # the commands print what a scan lacks
+            complain(f"warning: {record.getMessage()}")
 
 
 #: The commands that are most often needed, in the order of their use.
@@ -398,7 +402,7 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     if not to_standard_output:
         exporting.check_target(target, found, force=force)
     conditions = conditions_of(key, key_regex, value_contains, header)
-    with progress_bar("export", None) as advance, own_losses():
+    with progress_bar("export", None) as advance:
         needed = exporting.columns_to_read(columns, form, encoding, conditions, partition_by)
         scanned = kafkacomp.scan(found, columns=needed, progress=advance.at, **options)
         reader = arrow.FilteredReader(scanned, conditions or Conditions(), limit)

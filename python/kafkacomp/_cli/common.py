@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import logging
 import os
 import sys
 import threading
@@ -153,17 +152,6 @@ def progress_bar(what: str, total: int | None) -> Iterator[Bar]:
         yield bar
     finally:
         bar.clear()
-
-
-@contextmanager
-def own_losses() -> Iterator[None]:
-    """Do not log the gaps and skipped ranges of scans: the command prints them itself."""
-    logger = logging.getLogger("kafkacomp.losses")
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(logging.NOTSET)
 
 
 @contextmanager

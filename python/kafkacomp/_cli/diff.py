@@ -13,7 +13,6 @@ from kafkacomp._cli.common import (
     LOG_FORMAT,
     MAX_OUTPUT_SIZE,
     complain,
-    own_losses,
     progress_bar,
     say,
     say_json,
@@ -86,7 +85,7 @@ def diff(  # noqa: PLR0917 - click hands everything over by name
     found = []
     reports: tuple[list[ScanReport], list[ScanReport]] = ([], [])
     records = 0
-    with progress_bar("diff", total) as advance, own_losses():
+    with progress_bar("diff", total) as advance:
         for key in keys:
             pair = sides[0].get(key), sides[1].get(key)
             if pair[0] is None or pair[1] is None:

@@ -14,6 +14,7 @@ from kafkacomp._click import parsed
 from kafkacomp._exit_status import CORRUPT, FINE
 from kafkacomp._storage.files import list_files
 from kafkacomp._storage.filesystem import open_filesystem
+from kafkacomp._storage.listing import failure_text
 from kafkacomp._text import printable
 from kafkacomp.log._rows import NOT_FILES
 from kafkacomp.tiered.inspect import SegmentInfo, inspect
@@ -116,8 +117,7 @@ def partitions_of(
     def failed(path: str, error: OSError | CorruptRecordError) -> None:
         if isinstance(error, OSError) and error.errno not in NOT_FILES:
             raise error
-        reason = error.strerror if isinstance(error, OSError) else None
-        unreadable[path] = reason or str(error).removeprefix(f"{path}: ")
+        unreadable[path] = failure_text(path, error)
 
     with waiting("listing segments"):
         return SourceOptions(**opening).resolve(paths, failed=failed, choice=choice), unreadable

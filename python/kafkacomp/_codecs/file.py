@@ -12,6 +12,8 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, TypedDict, TypeVar, cast, get_args
 
+from kafkacomp._arguments import path_text
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -412,6 +414,7 @@ def binary_mode(mode: object) -> str:
 def opened(file: FileArgument, mode: str, method: str) -> tuple[Any, bool]:
     """Return the open file, and whether this function opened it."""
     if isinstance(file, (str, bytes, os.PathLike)):
+        path_text("file", os.fsdecode(file))
         return io.open(file, mode), True  # noqa: UP020 - any kind of path; close closes it
     if not hasattr(file, method):
         raise TypeError(f"file must be a path or an object with {method}, not {type(file).__name__}")

@@ -1,4 +1,4 @@
-"""The offset checkpoints of a log directory: files in which a broker stores an offset for each of its partitions."""
+"""What a broker stores about partitions as text: the offset checkpoints of a log directory, and topic ids."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from kafkacomp import _kafkacomp
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kafkacomp._storage.filesystem import FileSystem
 
 _LOGGER = logging.getLogger("kafkacomp")
@@ -26,6 +28,16 @@ COPY_CLEANED: Final = (
     f"If the topic is compacted, copy the broker's {CLEANED} into the parent folder of the partition's folder: it shows"
     " which gaps compaction left."
 )
+
+
+def topic_id_in(read: Callable[[str], bytes | None]) -> str | None:
+    """The topic's id in the ``partition.metadata`` of a folder, of which ``read`` reads a file; ``None`` if unknown."""
+    name = "partition.metadata"
+    try:
+        content = read(name)
+        return None if content is None else _kafkacomp.read_partition_metadata(content, name).topic_id
+    except (OSError, KafkaCompError):
+        return None
 
 
 class OffsetCheckpoints:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kafkacomp import _kafkacomp
+from kafkacomp._arguments import path_text
 from kafkacomp._storage.checkpoints import OffsetCheckpoints
 from kafkacomp._storage.commit_state import settled
 from kafkacomp._storage.containers import (
@@ -24,7 +25,7 @@ from kafkacomp._storage.containers import (
 )
 from kafkacomp._storage.file_object import open_file_object
 from kafkacomp._storage.filesystem import open_filesystem
-from kafkacomp._storage.listing import BESIDE, NOT_A_SEGMENT, Listing, list_folder, segment_at, settle
+from kafkacomp._storage.listing import METADATA_SUFFIXES, NOT_A_SEGMENT, Listing, list_folder, segment_at, settle
 from kafkacomp._storage.names import (
     SIDE_FILES,
     SWAP,
@@ -43,9 +44,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kafkacomp._storage.filesystem import FileSystem
-    from kafkacomp._storage.listing import Allowed
+    from kafkacomp._storage.listing import Allowed, Failed
     from kafkacomp._storage.stores import Entry
-    from kafkacomp.exceptions import CorruptRecordError
 
 _LOGGER = logging.getLogger("kafkacomp")
 
@@ -54,9 +54,6 @@ _SHOWN = 10
 
 #: Finds the file system of a path, and the path in it, as :func:`kafkacomp._storage.filesystem.open_filesystem` does.
 Opener: TypeAlias = "Callable[[str], tuple[FileSystem, str]]"
-
-#: Called with the path of a folder that cannot be listed, or of a manifest that cannot be read, and the error.
-Failed: TypeAlias = "Callable[[str, OSError | CorruptRecordError], object] | None"
 
 
 def find_partitions(
@@ -224,10 +221,7 @@ def _listings(source: object, allowed: Allowed | None, opened: Opener, failed: F
     if isinstance(source, Partition):
         yield Listing([source])  # found before: the task of a Spark worker
     elif isinstance(source, str | os.PathLike):
-        path = os.fspath(source)
-        if not isinstance(path, str):
-            path = os.fsdecode(path)
-        filesystem, path = opened(path)
+        filesystem, path = opened(path_text("source", source))
         yield list_path(filesystem, path, allowed, may_vanish=failed is not None)
     elif _is_bytes_like(source):
         view = memoryview(source)  # type: ignore[arg-type]  # just tested
@@ -317,7 +311,7 @@ def _nothing(found: Listing) -> str:
 def _single_file(filesystem: FileSystem, entry: Entry) -> Listing:
     name, parent = basename(entry.path), parent_of(entry.path)
     suffix = name.rpartition(".")[2]
-    if suffix in SIDE_FILES or name.endswith(BESIDE):
+    if suffix in SIDE_FILES or name.endswith(METADATA_SUFFIXES):
         message = f"{entry.path}: this is an index file (.{suffix}), not a segment: give the .log file or the folder"
         raise ValueError(message)
     if is_like_a_segment(name):

@@ -19,6 +19,7 @@ from kafkacomp._storage.containers import refuse_content, refuse_packed, refuse_
 from kafkacomp._storage.filesystem import is_url, open_filesystem, read_local
 from kafkacomp._storage.listing import KIND_BY_SUFFIX, ListedFile, Listing, kind_of, list_folder, settle
 from kafkacomp._storage.names import (
+    MANIFEST,
     SWAP,
     basename,
     is_tiered_segment,
@@ -210,7 +211,8 @@ def files_in(path: str, listing: Listing, opened: Opener, chunked: Chunked) -> F
     Raises:
         OSError: a folder could not be listed.
     """
-    settle(listing.failures)
+    # A manifest is a file of its own, and is reported as such.
+    settle(failure for failure in listing.failures if not failure[0].endswith(MANIFEST))
     place = _Place.of(path, opened)
     if not place.filesystem.info(place.path).is_dir:
         return list_files([path], opened, chunked)
@@ -227,7 +229,7 @@ def _of_listing(place: _Place, listing: Listing, chunked: Chunked | None, result
             segments = [replace(each, name=place.name(each.name)) for each in partition.segments]
             for segment in segments:
                 segment.source = segment.name if isinstance(segment.source, str) else segment.source
-            result.partitions.append(replace(partition, segments=segments))
+            result.partitions.append(replace(partition, segments=segments, failures=[]))
     for each in listing.files:
         if isinstance(each, ListedFile):
             yield place.file(each.entry.path, each.kind, each.entry.size)

@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import threading
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol
 
 from kafkacomp._arguments import path_text
 from kafkacomp._extras import fs, require
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger("kafkacomp")
 
+#: How long a failing request to GCS is retried, such as one without credentials.
+_RETRY_SECONDS: Final = 10
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 
@@ -76,11 +78,12 @@ def open_filesystem(
         ValueError: neither pyarrow nor fsspec knows the scheme of the URL; the message has the error of each. Or a
             file: URL names another host.
     """
+    path_text("the path", path)
     if filesystem is not None:
         if storage_options is not None:
             raise ValueError("filesystem and storage_options cannot be given together: pass the options to filesystem")
         return _given(filesystem, path)
-    scheme = _SCHEME.match(path_text("the path", path))
+    scheme = _SCHEME.match(path)
     if storage_options is not None:
         if scheme is None or scheme[1].lower() == "file":
             raise ValueError(f"storage_options are for URLs, and {path} is a local path: remove them")
@@ -118,10 +121,20 @@ def _without_user(url: str) -> str:
 
 def _open_pyarrow(url: str) -> tuple[FileSystem, str]:
     try:
-        filesystem, path = fs.FileSystem.from_uri(url)
+        filesystem, path = fs.FileSystem.from_uri(_with_retry_limit(url))
     except OSError as error:  # its message may lack the URL
         raise OSError(f"{_without_user(url)}: {error}") from None
     return Remote(ArrowStore(filesystem)), path
+
+
+def _with_retry_limit(url: str) -> str:
+    """Limit the retries of a failing request to GCS, unless the URL does: the default is a quarter of an hour.
+
+    Those to S3 end after seconds.
+    """
+    if not url.lower().startswith(("gs://", "gcs://")) or "retry_limit_seconds=" in url:
+        return url
+    return f"{url}{'&' if '?' in url else '?'}retry_limit_seconds={_RETRY_SECONDS}"
 
 
 def _open_fsspec(url: str, options: Mapping[str, object] | None = None) -> tuple[FileSystem, str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kafkacomp import _kafkacomp
-from kafkacomp._storage.checkpoints import OFFSET_CHECKPOINTS, OffsetCheckpoints
+from kafkacomp._storage.checkpoints import OFFSET_CHECKPOINTS, OffsetCheckpoints, topic_id_in
 from kafkacomp._storage.commit_state import STAGING
 from kafkacomp._storage.containers import foreign_segment
 from kafkacomp._storage.loader import Loaded, loaded
@@ -39,7 +39,6 @@ from kafkacomp._storage.names import (
 )
 from kafkacomp._storage.partition import Partition, Segment
 from kafkacomp._storage.remote import remote_folder
-from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from kafkacomp._storage.filesystem import FileSystem
     from kafkacomp._storage.remote import RemoteFolder
     from kafkacomp._storage.stores import Entry
+    from kafkacomp.exceptions import CorruptRecordError
 
 _LOGGER = logging.getLogger("kafkacomp")
 #: For files that are not part of a log; only the command line shows them.
@@ -54,13 +54,15 @@ _FOREIGN = logging.getLogger("kafkacomp.foreign")
 
 #: Whether a topic and partition may be read; the names of folders are asked before their segments are looked at.
 Allowed: TypeAlias = "Callable[[str, int], bool]"
+#: Called with the path of a folder that cannot be listed, or of a manifest that cannot be read, and the error.
+Failed: TypeAlias = "Callable[[str, OSError | CorruptRecordError], object] | None"
 
 NOT_A_SEGMENT: Final = "the name of a segment has 20 digits, and is at most 2^63 - 1"
 #: The depth of folders that are searched: keys of object stores may begin with a prefix of several names.
 _MAX_DEPTH = 8
-#: Suffixes of files of a broker that are no part of a log, or pass.
-BESIDE: Final = ("-checkpoint", ".metadata", MANIFEST)
-PASSING: Final = (".deleted", ".swap", ".cleaned", ".lock", ".properties", ".tmp")
+#: Suffixes of checkpoints and other metadata; and of files that a broker deletes, swaps in or keeps for itself.
+METADATA_SUFFIXES: Final = ("-checkpoint", ".metadata", MANIFEST)
+TRANSIENT_SUFFIXES: Final = (".deleted", ".swap", ".cleaned", ".lock", ".properties", ".tmp")
 #: What brokers and kafkacomp keep next to logs besides.
 _KNOWN = re.compile(r"\..*|kafkacomp-.*|_SUCCESS|remote-log-index-cache|.*\.checkpoint(\.deleted|\.part)?", re.DOTALL)
 
@@ -124,8 +126,8 @@ class Listing:
     #: The files of logs and log directories, in the order of the names of folders and files.
     files: list[ListedFile | RemoteFolder] = field(default_factory=list)
     others: list[OtherFile] = field(default_factory=list)
-    #: Folders that cannot be listed, with the errors.
-    failures: list[tuple[str, OSError]] = field(default_factory=list)
+    #: What cannot be listed or opened, with the errors.
+    failures: list[tuple[str, OSError | CorruptRecordError]] = field(default_factory=list)
     #: How a broker that starts decides about the files of a compaction.
     decisions: list[str] = field(default_factory=list)
 
@@ -250,7 +252,7 @@ class _Search:
         own_checkpoints = checkpoints if has_checkpoints else None
         found = Partition(topic, partition, own, checkpoints=own_checkpoints, has_loss_file=has_loss_file)
         if may_be_truncated(basename(path)):
-            found.topic_id = topic_id_of(self._filesystem, path)
+            found.topic_id = self._topic_id(path)
             which = f"; the topic's id is {found.topic_id}" if found.topic_id else ""
             self.listing.decisions.append(f"{path}: Kafka may have truncated the topic in this name{which}")
         self.listing.partitions.append(found)
@@ -312,7 +314,7 @@ class _Search:
         known = given_partition_of(name)
         what = _MARKS[mark_of(name) or "delete"]
         whose = "" if known is None else f" ({known[0]}-{known[1]})"
-        if may_be_truncated(name) and (topic_id := topic_id_of(self._filesystem, entry.path)) is not None:
+        if may_be_truncated(name) and (topic_id := self._topic_id(entry.path)) is not None:
             whose = f" ({known[0]}...-{known[1]}, topic id {topic_id})" if known else whose
         self._other(entry.path, size, f"{what}{whose}: to read it, give the path of this folder")
         return True
@@ -344,7 +346,11 @@ class _Search:
         if (foreign := foreign_segment(name)) is not None:
             self._other(entry.path, entry.size, foreign)
             return False
-        if not _KNOWN.fullmatch(name) and not name.endswith((*BESIDE, *PASSING)) and leading_offset(name) is None:
+        if (
+            not _KNOWN.fullmatch(name)
+            and not name.endswith((*METADATA_SUFFIXES, *TRANSIENT_SUFFIXES))
+            and leading_offset(name) is None
+        ):
             self.listing.others.append(OtherFile(entry.path, entry.size, "not part of a log", is_foreign=True))
         return False
 
@@ -354,6 +360,9 @@ class _Search:
             if not _KNOWN.fullmatch(basename(entry.path)):
                 reason = "a folder in the folder of a partition"
                 self.listing.others.append(OtherFile(entry.path, self._size_of(entry.path), reason, is_foreign=True))
+
+    def _topic_id(self, folder: str) -> str | None:
+        return topic_id_in(lambda name: self._filesystem.read(f"{folder.rstrip('/')}/{name}"))
 
     def _size_of(self, path: str) -> int:
         try:
@@ -365,10 +374,16 @@ class _Search:
         self.listing.others.append(OtherFile(path, size, reason, is_error))
 
 
+def failure_text(path: str, error: OSError | CorruptRecordError) -> str:
+    """What is wrong with an object, without its path."""
+    reason = error.strerror if isinstance(error, OSError) else None
+    return reason or str(error).removeprefix(f"{path}: ")
+
+
 def settle(
-    failures: Iterable[tuple[str, OSError]],
+    failures: Iterable[tuple[str, OSError | CorruptRecordError]],
     allowed: Allowed | None = None,
-    failed: Callable[[str, OSError], object] | None = None,
+    failed: Failed = None,
 ) -> None:
     """Report the folders that cannot be listed: to ``failed``, or as an error.
 
@@ -380,7 +395,7 @@ def settle(
     for path, error in failures:
         known = partition_of(basename(path))
         if known is not None and allowed is not None and not allowed(*known):
-            _LOGGER.warning("%s: skipped: %s", path, error.strerror or error)
+            _LOGGER.warning("%s: skipped: %s", path, failure_text(path, error))
         elif failed is None:
             raise error
         else:
@@ -442,7 +457,11 @@ def kind_of(name: str) -> str | None:
 def is_not_a_segment(path: str) -> bool:
     """Whether a file is an index file, or a segment that is being deleted or swapped in."""
     name = basename(path)
-    return name.rpartition(".")[2] in SIDE_FILES or name.startswith(".") or name.endswith((*BESIDE, *PASSING))
+    return (
+        name.rpartition(".")[2] in SIDE_FILES
+        or name.startswith(".")
+        or name.endswith((*METADATA_SUFFIXES, *TRANSIENT_SUFFIXES))
+    )
 
 
 def subfolders(entries: Iterable[Entry]) -> Iterator[Entry]:
@@ -450,16 +469,6 @@ def subfolders(entries: Iterable[Entry]) -> Iterator[Entry]:
     folders = [each for each in entries if each.is_dir]
     folders.sort(key=lambda each: partition_of(basename(each.path)) or (basename(each.path), -1))
     yield from folders
-
-
-def topic_id_of(filesystem: FileSystem, folder: str) -> str | None:
-    """The topic's id in the ``partition.metadata`` of a folder, if it can be read."""
-    path = f"{folder.rstrip('/')}/partition.metadata"
-    try:
-        content = filesystem.read(path)
-        return None if content is None else _kafkacomp.read_partition_metadata(content, path).topic_id
-    except (OSError, KafkaCompError):
-        return None
 
 
 def without_segment(name: str) -> str:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, cast
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import path_text
+from kafkacomp._storage.checkpoints import topic_id_in
 from kafkacomp._storage.filesystem import read_local
 from kafkacomp._storage.loss_file import LOSS_FILE, AdjacentBatch, KnownLoss, LossFile, parsed
 from kafkacomp._storage.names import parent_of
-from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,13 +67,8 @@ def own_loss_file(partition: Partition) -> LossFile | None:
 
 def topic_id_of(partition: Partition) -> str | None:
     """The topic's id in ``partition.metadata`` or the remote storage; ``None`` if neither has a valid one."""
-    content = partition.segments[0].neighbour("partition.metadata") if partition.segments else None
-    if content is None:
-        return partition.topic_id
-    try:
-        return _kafkacomp.read_partition_metadata(content, "partition.metadata").topic_id
-    except KafkaCompError:
-        return None
+    found = topic_id_in(partition.segments[0].neighbour) if partition.segments else None
+    return found or partition.topic_id
 
 
 def known_losses(
@@ -112,8 +107,8 @@ def _known(partition: Partition, ranges: list[tuple[int, int]], files: list[Loss
     wanted = sorted({place for place, _ in places})
     try:
         around = _kafkacomp.adjacent_batches(partition, [ranges[place] for place in wanted])
-    except FileNotFoundError as error:  # deleted since it was listed
-        _LOGGER.warning("%s: deleted, so that known losses next to it are not recognized", error.filename)
+    except OSError as error:  # deleted since it was listed, or unreadable
+        _LOGGER.warning("known losses are not recognized: %s", error)
         return
     adjacent = {place: tuple(map(_of_core, pair)) for place, pair in zip(wanted, around, strict=True)}
     done = -1

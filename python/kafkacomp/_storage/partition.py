@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kafkacomp._storage.listing import Listing
     from kafkacomp._storage.loss_file import LossFile
     from kafkacomp._storage.remote import RemoteFolder
+    from kafkacomp.exceptions import CorruptRecordError
 
 #: Sources of a log: bytes, a path or URL, a binary file object, an object of the model, or a collection of these.
 Source: TypeAlias = "Buffer | str | os.PathLike[str] | BinaryIO | SegmentSource | Partition | Iterable[Source]"
@@ -173,6 +174,8 @@ class Partition:
     deciding: str | None = None
     #: Whether the segments were opened, to refuse packed ones and to order them by their first offsets.
     is_checked: bool = field(default=False, repr=False, compare=False)
+    #: The objects of segments in remote storage that could not be opened, with the errors, until they are reported.
+    failures: list[tuple[str, CorruptRecordError | OSError]] = field(default_factory=list, repr=False, compare=False)
     #: Whether its folder may have a loss file.
     has_loss_file: bool = False
 

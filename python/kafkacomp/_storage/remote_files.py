@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
 
 #: Packages whose exceptions are failures of a store, even if they are not OSErrors.
 _LIBRARIES = frozenset(
-    {"adlfs", "aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google", "obstore", "requests"}
+    {"adlfs", "aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google", "obstore", "pyarrow", "requests"}
 )
-#: The point from which on obstore's messages list the fields of its structs.
-_DEBUG = "Debug source:"
+#: The point from which on the messages of obstore and of pyarrow's GCS list the fields of structs.
+_DEBUG = re.compile(r"Debug source:| error_info=\{")
 
 
 @contextmanager
@@ -40,7 +41,7 @@ def _naming(path: str, doing: str) -> Iterator[None]:
             raise
         raise _named(error, path or "/", doing) from error
     except Exception as error:
-        if type(error).__module__.partition(".")[0] not in _LIBRARIES:
+        if isinstance(error, MemoryError) or type(error).__module__.partition(".")[0] not in _LIBRARIES:
             raise
         raise _named(error, path or "/", doing) from error
 
@@ -51,7 +52,7 @@ def _named(error: Exception, path: str, doing: str) -> OSError:
     if isinstance(error, FileNotFoundError):
         return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     text = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
-    text = " ".join(text.partition(_DEBUG)[0].split())
+    text = " ".join(_DEBUG.split(text)[0].split())
     if number is not None:
         return OSError(number, f"{doing}: {text}", path)
     kinds = (each for each in type(error).__mro__ if each.__module__ == "builtins" and issubclass(each, OSError))

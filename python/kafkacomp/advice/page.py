@@ -76,7 +76,9 @@ def _bytes(each: Mapping[str, Any]) -> dict[str, float]:
 
 def _topic(topic: TopicReport, *, pictures: bool) -> dict[str, Any]:
     figures, advice = topic.figures, topic.advice
-    cells = [topic.today, *topic.cells]
+    # Figures of a topic with too little data would look like advice.
+    is_judged = figures.lacks is None
+    cells = [topic.today, *topic.cells] if is_judged else []
     before, after = topic.options.bill(topic.today).total, topic.options.bill(topic.chosen).total
     return {
         "figures": figures,
@@ -90,7 +92,7 @@ def _topic(topic: TopicReport, *, pictures: bool) -> dict[str, Any]:
         "money": (before, after),
         "rate": topic.about.rate.why,
         "rows": [_row(topic, cell) for cell in cells],
-        "pictures": [each for each in _pictures(topic) if each] if pictures else [],
+        "pictures": [each for each in _pictures(topic) if each] if pictures and is_judged else [],
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from kafkacomp._arguments import OFFSETS, check_numbers, integer, items_of
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._text import size_text
 from kafkacomp.bench.spec import Codec, parse_codecs
@@ -72,15 +73,14 @@ class Settings:
             TypeError: an element of ``codecs`` is not a codec.
             ValueError: there is no codec, or a number is out of range.
         """
-        if not all(isinstance(codec, Codec) for codec in self.codecs):
+        if not all(isinstance(codec, Codec) for codec in items_of("codecs", self.codecs, "codecs")):
             raise TypeError("codecs must be codecs of kafkacomp.bench.spec, such as parse_codecs('lz4,zstd:3') returns")
         if not self.codecs:
             raise ValueError("codecs must contain at least one codec")
-        for size in self.batch_sizes:
-            if not 1 <= size <= 1 << 30:
-                raise ValueError(f"batch_sizes must be 1 to 1073741824 bytes, not {size}")
-        if self.sample_bytes < 1:
-            raise ValueError(f"sample_bytes must be at least 1, not {self.sample_bytes}")
+        for size in items_of("batch_sizes", self.batch_sizes, "numbers of bytes"):
+            integer("batch_sizes", size, (1, 1 << 30))
+        integer("sample_bytes", self.sample_bytes, (1, OFFSETS[1]))
+        check_numbers(time_budget=self.time_budget)
         if not 0 < self.time_budget <= _LONGEST:
             raise ValueError(f"time_budget must be above 0 and at most {_LONGEST:,.0f} s, not {self.time_budget}")
 

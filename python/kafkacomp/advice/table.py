@@ -27,12 +27,17 @@ _MOST_NAMES = 5
 
 
 def render(report: Report, *, full: bool = True) -> RenderableType:
-    """Render the report: with ``full`` the figures of each topic, otherwise only the overview and the advice."""
+    """Render the report: with ``full`` the figures of each topic, otherwise only the overview and the advice.
+
+    Figures of a topic with too little data would look like advice: only the reason is shown.
+    """
     parts: list[RenderableType] = []
+    judged = [topic for topic in report.topics if topic.figures.lacks is None]
     if full:
-        for topic in report.topics:
+        for topic in judged:
             parts += [_topic(topic), Text("")]
-    parts.append(_overview(report))
+    if judged:
+        parts.append(_overview(report))
     for topic in report.topics:
         parts += list(_advice(topic))
     return Group(*parts)

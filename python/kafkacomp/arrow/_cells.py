@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import checked_columns, checked_magic, checked_max_output_size, compression_type_of, one_of
+from kafkacomp._arguments import (
+    checked_columns,
+    checked_magic,
+    checked_max_output_size,
+    compression_type_of,
+    level_of,
+    one_of,
+)
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, ArrowArray
 
 if TYPE_CHECKING:
@@ -118,7 +125,7 @@ def compress_cells(
     kind = _argument(compression_type, compression_type_of)
     if isinstance(kind, int) and not is_column(compression_level):
         # Check a level and a type that are given for all cells before any cell is read.
-        _kafkacomp.compress(b"", kind, compression_level, 2)
+        _kafkacomp.compress(b"", kind, level_of(compression_level), 2)
     return _kafkacomp.compress_cells(
         data, kind, compression_level, _argument(magic, checked_magic), _bad_is_null(on_error)
     )
@@ -201,6 +208,6 @@ def is_column(value: object) -> TypeIs[ArrowColumn]:
 
 
 def _bad_is_null(on_error: OnBadCell) -> bool:
-    if on_error not in {"raise", "null"}:
+    if on_error not in ("raise", "null"):  # not a set: the value need not be hashable
         raise ValueError(f"on_error must be 'raise' or 'null', not {on_error!r}")
     return on_error == "null"

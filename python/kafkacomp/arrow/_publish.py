@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kafkacomp._extras import pa
-from kafkacomp._storage.loss_file import LOSS_FILE, LossFile, serialized
-from kafkacomp._storage.new_losses import new_losses
+from kafkacomp._storage.new_losses import publish
 from kafkacomp.arrow._filter import FilteredReader
 from kafkacomp.arrow._reader import ScanReader
 
@@ -36,21 +35,13 @@ class Publisher:
 
     def publish(self, log: NewLog, topic: str, partition: int) -> WrittenLog:
         """Publish the log of a partition, after all of its rows were read."""
-        try:
-            content = self._loss_file(log, topic, partition)
-            if content is not None:
-                log.write(LOSS_FILE, content)
-            written = log.publish()
-        except BaseException:
-            log.discard()
-            raise
+        lacking = {} if self.report is None or not self._has_offsets else self._lacking(self.report, topic, partition)
+        written = publish(log, topic, self._topic_id, partition, **lacking).log
         assert written is not None  # noqa: S101 - it is published once
         return written
 
-    def _loss_file(self, log: NewLog, topic: str, partition: int) -> bytes | None:
-        found = self.report
-        if found is None or not self._has_offsets:
-            return None
+    def _lacking(self, found: ScanReport, topic: str, partition: int) -> dict[str, Any]:
+        """What the scan did not return of a partition."""
 
         def is_own(name: str | None, number: int | None) -> bool:
             # What is given for all rows may differ from the names in the scan, and what has no name is all of one log.
@@ -58,18 +49,10 @@ class Publisher:
             return is_topic and (self._partition is not None or number in {None, partition})
 
         missing = [each for each in found.missing if is_own(each.topic, each.partition)]
-        known = [each for each in found.known_losses if is_own(each.topic, each.partition)]
-        compacted_to = max((each.last_offset + 1 for each in missing if each.reason == "compacted"), default=None)
-        losses = new_losses(
-            log,
-            topic,
-            partition,
-            missing=missing,
-            known=known,
-            compacted_to=compacted_to,
-            others=None if found.more_missing else "excluded",
-        )
-        if not losses and compacted_to is None and not found.more_missing:
-            return None
-        file = LossFile(topic, self._topic_id, partition, compacted_to, tuple(losses))
-        return serialized(file, more_losses=found.more_missing, positions=(), repairs=(), more_repairs=0)
+        return {
+            "missing": missing,
+            "more_missing": found.more_missing,
+            "known": [each for each in found.known_losses if is_own(each.topic, each.partition)],
+            "compacted_to": max((each.last_offset + 1 for each in missing if each.reason == "compacted"), default=None),
+            "others": "excluded",
+        }

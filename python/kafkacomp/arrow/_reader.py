@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from kafkacomp import _kafkacomp
 from kafkacomp._extras import pa, require
+from kafkacomp._losses import unacknowledged
 from kafkacomp._storage.losses import known_losses
 
 if TYPE_CHECKING:
@@ -17,8 +19,13 @@ if TYPE_CHECKING:
     from typing_extensions import CapsuleType
 
     from kafkacomp._storage.loss_file import LossFile
-    from kafkacomp._storage.partition import BoundedPartition, Partition
+    from kafkacomp._storage.partition import BoundedPartition
     from kafkacomp.arrow._report import ScanReport
+
+#: For what is missing at the end of a scan; commands show it themselves.
+_LOSSES = logging.getLogger("kafkacomp.losses")
+#: The most ranges of a partition in a warning.
+_MOST_RANGES = 10
 
 
 class Rows:
@@ -90,9 +97,8 @@ class ScanReader(_kafkacomp.ScanReader, Rows):
     consumer of the Arrow PyCapsule interface takes it as a stream.
     """
 
-    __slots__ = ("_loss_files", "_partitions", "has_control_records")
-    _partitions: list[Partition]
-    _loss_files: Sequence[LossFile]
+    __slots__ = ("_with_known_losses", "has_control_records")
+    _with_known_losses: Callable[[ScanReport], ScanReport]
     #: Whether control records are rows.
     has_control_records: bool
 
@@ -105,15 +111,22 @@ class ScanReader(_kafkacomp.ScanReader, Rows):
         loss_files: Sequence[LossFile] = (),
     ) -> Self:
         """Start a scan; ``loss_files`` are those besides the ones in the folders of the partitions."""
-        reader = super().__new__(cls, sources, settings, total_bytes, progress)
-        reader._partitions = [each.partition for each in sources]
-        reader._loss_files = loss_files
+        partitions = [each.partition for each in sources]
+
+        def with_known_losses(report: ScanReport) -> ScanReport:
+            known = known_losses(partitions, report.missing, loss_files)
+            return replace(report, known_losses=known) if known else report
+
+        def warn_of_losses(report: ScanReport) -> None:
+            for line in unacknowledged(with_known_losses(report)).lines(_MOST_RANGES):
+                _LOSSES.warning("%s", line)
+
+        reader = super().__new__(cls, sources, settings, total_bytes, progress, warn_of_losses)
+        reader._with_known_losses = with_known_losses
         reader.has_control_records = settings["include_control"]
         return reader
 
     @property
     def report(self) -> ScanReport:
         """The counts and findings of the scan so far."""
-        found = super().report
-        known = known_losses(self._partitions, found.missing, self._loss_files)
-        return replace(found, known_losses=known) if known else found
+        return self._with_known_losses(super().report)

@@ -14,6 +14,7 @@ from kafkacomp._arguments import byte_count, check_progress, checked_max_output_
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, KnownBatches
 from kafkacomp._storage.checkpoints import OffsetCheckpoints
 from kafkacomp._storage.filesystem import open_filesystem
+from kafkacomp._storage.listing import failure_text
 from kafkacomp._storage.losses import loss_files_of
 from kafkacomp._storage.names import SWAP, owner_of, parent_of, segment_offset
 from kafkacomp._storage.partition import Partition, Segment, SegmentSource
@@ -276,7 +277,9 @@ class PartitionCheck:
             for each in self.partition.segments
             if each.name in found
         ]
-        return verified_partition(self.partition, checked, self.max_output_size, self.known_losses)
+        report = verified_partition(self.partition, checked, self.max_output_size, self.known_losses)
+        failures = tuple(error_at(path, 0, failure_text(path, error)) for path, error in self.partition.failures)
+        return replace(report, findings=report.findings + failures) if failures else report
 
 
 def _leader_epochs(segment: Segment) -> list[LeaderEpochEntry]:

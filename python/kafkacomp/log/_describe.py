@@ -84,6 +84,7 @@ def _by_headers(partition: Partition, log_format: LogFormat, progress: Callable[
 
 def _described(partition: Partition, segments: tuple[SegmentInfo, ...], *, are_apart: bool) -> PartitionInfo:
     """Sum the summaries of the segments. ``are_apart`` says whether no offset is in two of them."""
+    segments += tuple(SegmentInfo(path, None, 0, None, str(error)) for path, error in partition.failures)
     summaries = [each.summary for each in segments if each.summary is not None]
     counts = added(counts for each in summaries for counts in each.counts)
     is_complete = are_apart and len(summaries) == len(segments)

@@ -158,7 +158,10 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
             KeyError: it does not exist; the message lists those that do.
             ValueError: it is in two folders; :attr:`partitions` has both.
         """
-        found = self._by_key.get(key, [])
+        try:
+            found = self._by_key.get(key, [])
+        except TypeError:  # not hashable
+            found = []
         if len(found) == 1:
             return found[0]
         if found:

@@ -302,7 +302,7 @@ class LogSegment:
     def _listed(self) -> Listing:
         owner = self._partition
         context = [each for each in owner.segments if each is not self._found]
-        return Listing([replace(owner, segments=[self._found], context=context)])
+        return Listing([replace(owner, segments=[self._found], context=context, failures=[])])
 
     def __repr__(self) -> str:
         return f"LogSegment({basename(self.path)!r}, {count_text(self.size, 'byte')})"

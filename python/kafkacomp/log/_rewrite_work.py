@@ -13,12 +13,12 @@ from kafkacomp import _kafkacomp
 from kafkacomp._arguments import SEGMENT_BYTES, check_progress, checked_max_output_size, integer, path_text
 from kafkacomp._losses import unknown
 from kafkacomp._storage.filesystem import local_folder, open_filesystem
-from kafkacomp._storage.loss_file import LOSS_FILE, LossFile, lost_offsets, serialized
+from kafkacomp._storage.loss_file import lost_offsets
 from kafkacomp._storage.losses import known_losses as find_known_losses
 from kafkacomp._storage.losses import loss_files_of, topic_id_of
 from kafkacomp._storage.names import basename, partition_of, side_file
 from kafkacomp._storage.new_file import exists_error
-from kafkacomp._storage.new_losses import new_losses
+from kafkacomp._storage.new_losses import publish
 from kafkacomp._storage.partition import Partition, Segment, SegmentSource
 from kafkacomp._storage.state_file import sync_folder
 from kafkacomp._text import camel_case
@@ -198,37 +198,23 @@ class RewriteWork:
 
         ``is_old`` is for a log of Kafka 0.7, whose missing ranges are positions.
         """
-        known = () if is_old else find_known_losses([job.partition], found.missing, self._loss_files)
-        source = job.partition
-        losses = []
-        if not is_old:
-            losses = new_losses(
-                folder,
-                source.topic,
-                source.partition,
-                missing=found.missing,
-                known=known,
-                compacted_to=found.compacted_to,
-                # A conversion to an older message format leaves control records out.
-                others=None if found.more_missing else "control",
-            )
-        own = [camel_case(dataclasses.asdict(each)) for each in repairs]
-        positions = found.missing if is_old else ()
-        try:
-            if losses or own or positions or found.more_missing or (folder.gaps and found.compacted_to is not None):
-                file = LossFile(source.topic, topic_id_of(source), source.partition, found.compacted_to, tuple(losses))
-                content = serialized(
-                    file,
-                    more_losses=found.more_missing,
-                    positions=positions,
-                    repairs=own,
-                    more_repairs=more_repairs,
-                )
-                folder.write(LOSS_FILE, content)
-            log = folder.publish()
-        except BaseException:
-            folder.discard()
-            raise
+        source, missing = job.partition, () if is_old else found.missing
+        known = find_known_losses([source], missing, self._loss_files)
+        log, losses = publish(
+            folder,
+            source.topic,
+            topic_id_of(source),
+            source.partition,
+            missing=missing,
+            more_missing=found.more_missing,
+            known=known,
+            compacted_to=found.compacted_to,
+            # A conversion to an older message format leaves control records out.
+            others=None if is_old else "control",
+            positions=found.missing if is_old else (),
+            repairs=[camel_case(dataclasses.asdict(each)) for each in repairs],
+            more_repairs=more_repairs,
+        )
         self._losses += losses
         self._known += known
         self.counts["partitions"] += 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import OFFSETS, PARTITIONS, compression_type_of, integer, level_of
+from kafkacomp._arguments import OFFSETS, PARTITIONS, compression_type_of, integer, items_of, level_of
 from kafkacomp._storage.filesystem import local_folder
 from kafkacomp._storage.names import check_topic
 from kafkacomp._types import CompressionType
@@ -59,7 +59,8 @@ def write_messages(
         [b'a', b'b']
     """
     level = level_of(compression_level)
-    return _kafkacomp.write_message_set_of(messages, int(compression_type_of(compression_type)), level)
+    given = items_of("messages", messages, "payloads (bytes-like) and messages")
+    return _kafkacomp.write_message_set_of(given, int(compression_type_of(compression_type)), level)
 
 
 def verify_message_size(data: Buffer, max_message_size: int = _MAX_MESSAGE_SIZE) -> None:
@@ -183,6 +184,8 @@ def write_log(
     partition = integer("partition", partition, PARTITIONS)
     initial_offset = integer("initial_offset", initial_offset, OFFSETS)
     integer("log_file_size", log_file_size, (1, OFFSETS[1]))
+    integer("max_message_size", max_message_size, OFFSETS)
+    given = items_of("sets", sets, "message sets (bytes-like)")
     parent = Path(local_folder(target))
     parent.mkdir(parents=True, exist_ok=True)
     staged = _kafkacomp.StagedFolder(str(parent / f"{topic}-{partition}"))
@@ -191,7 +194,7 @@ def write_log(
     try:
         file = (folder / names[0]).open("xb")
         try:
-            for each in sets:
+            for each in given:
                 data = bytes(each)
                 verify_message_size(data, max_message_size)
                 for _ in read_messages(data):

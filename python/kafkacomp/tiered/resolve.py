@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 import posixpath
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
+from kafkacomp._arguments import path_text
 from kafkacomp._storage.filesystem import open_companion
-from kafkacomp._storage.partition import Partition, Segment
+from kafkacomp._storage.partition import Partition, Segment, SegmentSource
 from kafkacomp.exceptions import CorruptRecordError, KafkaCompError
 from kafkacomp.tiered.keys import EncryptionKeys
 from kafkacomp.tiered.lineage import epochs_within, valid_ranges
@@ -22,10 +26,8 @@ from kafkacomp.tiered.metadata import CustomMetadata, RemoteLogMetadata, RemoteS
 from kafkacomp.tiered.objects import ChunkedSegment, read_manifest
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-    from kafkacomp._storage.discovery import Failed
     from kafkacomp._storage.remote import RemoteFolder, StoredSegment
     from kafkacomp.tiered.local import LocalLog
     from kafkacomp.tiered.manifest import Manifest
@@ -56,6 +58,13 @@ class TieredOptions:
     ) -> TieredOptions:
         """Read the metadata, folders and keys that the arguments of :func:`kafkacomp.scan` name."""
         opened = partial(open_companion, storage_options=storage_options)
+        if isinstance(remote_log_metadata, str | os.PathLike):
+            path_text("remote_log_metadata", remote_log_metadata)
+        elif remote_log_metadata is not None and not isinstance(
+            remote_log_metadata, RemoteLogMetadata | SegmentSource | Iterable
+        ):
+            given = type(remote_log_metadata).__name__
+            raise TypeError(f"remote_log_metadata must be a path, a LogDir, or a collection of these, not {given}")
         is_read = remote_log_metadata is None or isinstance(remote_log_metadata, RemoteLogMetadata)
         keys = encryption_keys if isinstance(encryption_keys, EncryptionKeys) else EncryptionKeys(encryption_keys)
         return cls(
@@ -113,13 +122,15 @@ def _follow_one_another(borders: list[tuple[int, int]]) -> bool:
     return all(end == first for (_, end), (first, _) in pairwise(borders))
 
 
-def resolve_remote(partitions: Iterable[Partition], options: TieredOptions, failed: Failed = None) -> list[Partition]:
+def resolve_remote(partitions: Iterable[Partition], options: TieredOptions) -> list[Partition]:
     """Choose the segments and offsets of partitions in remote storage; other partitions are returned unchanged.
+
+    Segments whose manifest cannot be read are left out, with the errors in ``failures`` of their partition.
 
     Raises:
         FileNotFoundError: no segment is valid.
-        KafkaCompError: topics of one name have different ids, and the current one is unknown; a manifest is invalid; or
-            a key is missing or is that of another key pair.
+        KafkaCompError: topics of one name have different ids, and the current one is unknown; or a key is missing or
+            is that of another key pair.
         ValueError: options for tiered storage were given, and there are no segments in tiered storage.
     """
     found: list[Partition | _Found] = []
@@ -144,8 +155,8 @@ def resolve_remote(partitions: Iterable[Partition], options: TieredOptions, fail
             continue
         chosen = one if None in one.key else _current(same[one.key], options)
         if chosen is not None:
-            result.append(_Reader(chosen, options, failed).partition())
-    result = [each for each in result if each.segments]
+            result.append(_Reader(chosen, options).partition())
+    result = [each for each in result if each.segments or each.failures]
     if not result:
         folder = next(iter(same.values()))[0].folder.path
         raise FileNotFoundError(errno.ENOENT, "no segment of this storage is valid", folder)
@@ -215,8 +226,8 @@ def _current(same: list[_Found], options: TieredOptions) -> _Found | None:
 class _Reader:
     """Chooses the segments and offsets of one partition."""
 
-    def __init__(self, found: _Found, options: TieredOptions, failed: Failed = None) -> None:
-        self._failed = failed
+    def __init__(self, found: _Found, options: TieredOptions) -> None:
+        self._failures: list[tuple[str, CorruptRecordError | OSError]] = []
         self._partition = found.partition
         self._folder = found.folder
         self._options = options
@@ -251,6 +262,7 @@ class _Reader:
         return replace(
             self._partition,
             segments=segments,
+            failures=sorted(self._failures, key=itemgetter(0)),
             begins=begins,
             topic_id=self._folder.topic_id,
             checkpoints=local.checkpoints if local else None,
@@ -340,15 +352,13 @@ class _Reader:
         return replace(known, end_offset=end - 1, leader_epochs=epochs_within(checkpoint, known.start_offset, end - 1))
 
     def _chunked(self, wanted: _Wanted) -> _Remote | None:
-        """Open a segment that Aiven's plugin has stored; ``None`` if its manifest cannot be read, which is reported."""
+        """Open a segment that Aiven's plugin has stored; ``None`` if its manifest cannot be read, which is recorded."""
         path = self._folder.file(wanted.start, wanted.id, "rsm-manifest")
         try:
             manifest = read_manifest(self._folder.filesystem, path)
             _check(manifest.segment, wanted.start, wanted.id, path)
         except (CorruptRecordError, OSError) as error:
-            if self._failed is None:
-                raise
-            self._failed(path, error)
+            self._failures.append((path, error))
             return None
         log, indexes = self._objects(wanted)
         opener = ChunkedSegment(self._folder.filesystem, log, indexes, manifest, self._options.keys)

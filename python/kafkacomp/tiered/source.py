@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from kafkacomp._storage.discovery import Failed, Opener
+    from kafkacomp._storage.discovery import Opener
     from kafkacomp._storage.files import Chunked
-    from kafkacomp._storage.listing import Listing
+    from kafkacomp._storage.listing import Failed, Listing
     from kafkacomp._storage.partition import Partition
     from kafkacomp._storage.selection import Choice
     from kafkacomp.exceptions import CorruptRecordError
@@ -80,17 +80,17 @@ class SourceOptions:
         return resolve(source, topic, partition, failed=failed, tiered=self.tiered, opened=self.opened, choice=choice)
 
     def listing(self, source: object) -> Listing:
-        """List ``source`` without opening local segments; folders that cannot be listed are in the result."""
-        failures: list[tuple[str, OSError]] = []
+        """List ``source`` without opening local segments; what cannot be listed or opened is in the result.
 
-        def failed(path: str, error: OSError | CorruptRecordError) -> None:
-            if not isinstance(error, OSError):
-                raise error
-            failures.append((path, error))
-
-        found = list_sources(source, failed=failed, opened=self.opened)
-        found.partitions = _readable(named(found.partitions, None, None), None, self.tiered, None)
-        found.failures = failures
+        Folders that cannot be listed are in its ``failures``, manifests that cannot be read in those of the partitions.
+        """
+        failures: list[tuple[str, OSError | CorruptRecordError]] = []
+        found = list_sources(source, failed=lambda *failure: failures.append(failure), opened=self.opened)
+        partitions = _resolved(named(found.partitions, None, None), None, self.tiered)
+        found.partitions = [each for each in partitions if each.segments or not each.failures]
+        found.failures = failures + [failure for each in partitions if not each.segments for failure in each.failures]
+        for path, error in (failure for each in partitions for failure in each.failures):
+            found.decisions.append(str(error) if path in str(error) else f"{path}: {error}")
         return found
 
     def refuse_for_model(self, source: object) -> None:
@@ -147,6 +147,17 @@ def resolve(
 def _readable(
     found: list[Partition], choice: Choice | None, tiered: TieredOptions | None, failed: Failed
 ) -> list[Partition]:
+    """Select partitions that can be read, and report what could not be opened: to ``failed``, or as an error."""
+    partitions = _resolved(found, choice, tiered)
+    for path, error in (failure for each in partitions for failure in each.failures):
+        if failed is None:
+            raise error
+        failed(path, error)
+    reported = (replace(each, failures=[]) if each.failures else each for each in partitions)
+    return [each for each in reported if each.segments]
+
+
+def _resolved(found: list[Partition], choice: Choice | None, tiered: TieredOptions | None) -> list[Partition]:
     """Select partitions, and the segments in tiered storage to read."""
     if tiered is None and all(each.remote is None for each in found):
         return found if choice is None else choice.select(found)
@@ -154,4 +165,4 @@ def _readable(
 
     found = named_by_manifests(found)
     chosen = found if choice is None else choice.select(found)
-    return resolve_remote(chosen, tiered or TieredOptions(), failed)
+    return resolve_remote(chosen, tiered or TieredOptions())

@@ -141,6 +141,11 @@ impl MissingOffsets {
         found.into_iter().map(|(_, missing)| missing.clone()).collect()
     }
 
+    /// Whether there are any that compaction does not explain.
+    pub fn has_lost(&self) -> bool {
+        !self.lost.ranges.is_empty()
+    }
+
     /// The number of ranges that are not listed.
     pub fn more(&self) -> u64 {
         let left_out = self.compacted.ranges.len().saturating_sub(self.room());

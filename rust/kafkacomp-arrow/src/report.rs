@@ -10,7 +10,7 @@ use kafkacomp_core::log::{self, ContentError, MissingReason, ReadError, is_unrea
 use kafkacomp_core::memory::OutOfMemory;
 
 use crate::columns::builder::ColumnError;
-use crate::missing::{Missing, MissingOffsets};
+use crate::missing::MissingOffsets;
 
 /// Bytes that a scan skipped.
 #[derive(Debug, Clone)]
@@ -29,13 +29,6 @@ pub struct SkippedRange {
     pub first_offset: Option<i64>,
     /// The last offset that is missing because of it.
     pub last_offset: Option<i64>,
-}
-
-impl fmt::Display for SkippedRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { position, length, reason, message, .. } = self;
-        write!(f, "{length} bytes at byte {position} left out: {}: {message}", reason.name())
-    }
 }
 
 impl SkippedRange {
@@ -75,10 +68,8 @@ pub struct ScanReport {
     pub bytes_out: u64,
     /// Skipped bytes, in the order of the files.
     pub skipped: Vec<SkippedRange>,
-    /// Warnings. The last ones, once the scan has ended, are about gaps.
+    /// Anomalies that did not end the scan.
     pub warnings: Vec<String>,
-    /// The number of warnings about gaps.
-    pub gap_warnings: usize,
     /// Missing offsets.
     pub missing: MissingOffsets,
     /// Records read whose offset is below the log start offset.
@@ -87,45 +78,12 @@ pub struct ScanReport {
     pub records_above_high_watermark: u64,
     /// Timestamps that are out of range in the unit of the column, and were replaced by the nearest one in range.
     pub clamped_timestamps: u64,
-    /// Whether the scan has ended.
-    pub is_complete: bool,
 }
 
-/// The most gaps with a warning of their own.
-const MAX_GAP_WARNINGS: usize = 100;
-
 impl ScanReport {
-    /// What a log of the scan should say next: the warnings after the first `logged` ones.
-    pub fn anomalies(&self, logged: usize) -> &[String] {
-        let end = self.warnings.len().saturating_sub(self.gap_warnings);
-        self.warnings.get(logged..end).unwrap_or_default()
-    }
-
-    /// What a log of the scan should say once it has ended: the gaps and the skipped ranges, in the order of the files.
-    pub fn losses(&self) -> impl Iterator<Item = String> {
-        let gaps = self.warnings.iter().skip(self.warnings.len().saturating_sub(self.gap_warnings));
-        gaps.cloned().chain(self.skipped.iter().map(ToString::to_string))
-    }
-
-    /// Ends the report: sorts the findings of the threads, and warns of gaps.
+    /// Ends the report: sorts the findings of the threads.
     pub(crate) fn complete(&mut self) {
-        if std::mem::replace(&mut self.is_complete, true) {
-            return;
-        }
         self.skipped.sort_by(|a, b| (&a.segment, a.position).cmp(&(&b.segment, b.position)));
-        let anomalies = self.warnings.len();
-        let ranges = self.missing.ranges();
-        let is_gap = |missing: &&Missing| matches!(missing.range.reason, MissingReason::Gap | MissingReason::Truncated);
-        let mut gaps = ranges.iter().filter(is_gap);
-        for Missing { segment, range, .. } in gaps.by_ref().take(MAX_GAP_WARNINGS) {
-            let (first, last) = (range.first_offset, range.last_offset);
-            self.warnings.push(format!("{segment}: offsets {first} to {last} are missing"));
-        }
-        let more = gaps.count();
-        if more > 0 {
-            self.warnings.push(format!("{more} more ranges of offsets are missing"));
-        }
-        self.gap_warnings = self.warnings.len().saturating_sub(anomalies);
     }
 }
 

@@ -49,7 +49,7 @@ impl BatchReader {
     #[new]
     #[pyo3(signature = (data, max_output_size, verify_crc, origin=0))]
     fn new(data: &Bound<'_, PyAny>, max_output_size: usize, verify_crc: bool, origin: u64) -> PyResult<Self> {
-        let data = Arc::new(crate::input::bytes_like(data)?);
+        let data = Arc::new(crate::input::bytes_like("data", data)?);
         Ok(Self { data, origin, position: 0, last: 0, max_output_size, verify_crc, finished: false, tail: None })
     }
 

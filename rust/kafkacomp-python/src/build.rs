@@ -79,7 +79,7 @@ pub fn convert<'py>(
     max_output_size: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let options = ConvertOptions { to_magic, first_offset: first_offset.0, upgrade, batch_bytes, max_output_size };
-    let converted = detached(data, |data| {
+    let converted = detached("data", data, |data| {
         // Without it, the function is Kafka's, which ends at any incomplete batch.
         if upgrade {
             ensure_truncated_set(data)?;

@@ -99,7 +99,7 @@ impl Builder {
         timestamp: Int64,
         offset: Option<Int64>,
     ) -> PyResult<()> {
-        let content = bytes_like(value)?;
+        let content = bytes_like("value", value)?;
         self.change(value.py(), |builder, next| {
             let offset = offset.map_or(next, |offset| offset.0);
             builder.append_control_record(offset, timestamp.0, ControlRecordType::for_id(control_type), &content)

@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict, PyMemoryView, PySlice};
 use crate::bytes::bytes;
 use crate::enums::compression_type_for_id;
 use crate::error::codec_to_py;
-use crate::input::bytes_like;
+use crate::input::{bytes_like, not_bytes_like};
 use crate::scratch::with_output;
 use crate::value::PackageClass;
 
@@ -28,7 +28,7 @@ fn decoded<R>(
     take: impl FnOnce(&[u8]) -> PyResult<R>,
 ) -> PyResult<R> {
     let py = data.py();
-    let data = bytes_like(data)?;
+    let data = bytes_like("data", data)?;
     with_output(limit, |out| {
         py.detach(|| compress::decompress(compression_type, options, &data, out))
             .map_err(|error| codec_to_py(py, error))?;
@@ -78,7 +78,8 @@ pub fn decompress_into(
     let py = data.py();
     let (compression_type, options) = (compression_type_for_id(compression_type)?, specification(checksum)?);
     // While the view exists, the buffer cannot be resized.
-    let view = PyMemoryView::from(out)?.call_method1("cast", ("B",))?;
+    let view =
+        PyMemoryView::from(out).map_err(|error| not_bytes_like("out", out, error))?.call_method1("cast", ("B",))?;
     if view.getattr("readonly")?.extract()? {
         return Err(PyTypeError::new_err("out must be writable"));
     }
@@ -106,7 +107,7 @@ pub fn decompress_record_set<'py>(
 #[pyfunction]
 pub fn zstd_frame_info<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = data.py();
-    let info = zstd::frame_info(&bytes_like(data)?).map_err(|error| codec_to_py(py, error))?;
+    let info = zstd::frame_info(&bytes_like("frame_buffer", data)?).map_err(|error| codec_to_py(py, error))?;
     ZSTD_FRAME_INFO.make(py, (info.content_size, info.dictionary_id))
 }
 
@@ -114,7 +115,7 @@ pub fn zstd_frame_info<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyA
 #[pyfunction]
 pub fn lz4_frame_info<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = data.py();
-    let info = lz4::frame_info(&bytes_like(data)?).map_err(|error| codec_to_py(py, error))?;
+    let info = lz4::frame_info(&bytes_like("data", data)?).map_err(|error| codec_to_py(py, error))?;
     let rule = match info.header_checksum_found() {
         HeaderChecksumFound::FrameDescriptor => "standard",
         HeaderChecksumFound::WithMagic => "broken",

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::to_py;
+use crate::input::bytes_like;
 use crate::value::PackageClass;
 
 static CONTROL_RECORD: PackageClass = PackageClass::new("kafkacomp._entries", "ControlRecord");
@@ -14,10 +15,12 @@ static CONTROL_RECORD: PackageClass = PackageClass::new("kafkacomp._entries", "C
 #[pyfunction]
 pub fn parse_control_record<'py>(
     py: Python<'py>,
-    key: Option<&[u8]>,
-    value: Option<&[u8]>,
+    key: Option<&Bound<'_, PyAny>>,
+    value: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let record = ControlRecord::parse(key, value).map_err(|error| to_py(py, &error, None))?;
+    let key = key.map(|key| bytes_like("key", key)).transpose()?;
+    let value = value.map(|value| bytes_like("value", value)).transpose()?;
+    let record = ControlRecord::parse(key.as_deref(), value.as_deref()).map_err(|error| to_py(py, &error, None))?;
     let control_type: ControlRecordType = record.control_record_type();
     CONTROL_RECORD.make(py, (control_type.name(), control_type.id(), control_fields(py, &record)?))
 }

@@ -85,7 +85,7 @@ fn compressed<'py>(
         static KEPT: RefCell<Vec<u8>> = RefCell::default();
     }
     let py = data.py();
-    let data = bytes_like(data)?;
+    let data = bytes_like("data", data)?;
     let (verdict, mut out) = py.detach(|| {
         let mut out = KEPT.take();
         (encode(&data, &mut out), out)

@@ -126,7 +126,7 @@ fn type_name(object: &Bound<'_, PyAny>) -> String {
 
 fn bytes_of(object: &Bound<'_, PyAny>, what: &str) -> PyResult<PyBackedBytes> {
     let wrong = |_| PyTypeError::new_err(format!("{what} must return bytes, not {}", type_name(object)));
-    bytes_like(object).map_err(wrong)
+    bytes_like(what, object).map_err(wrong)
 }
 
 /// An object with `open_segment() -> file` and `side_file(suffix) -> bytes | None`, and perhaps `may_be_truncated: bool`.

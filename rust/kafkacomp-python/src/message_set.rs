@@ -66,7 +66,7 @@ impl MessageReader {
 impl MessageReader {
     #[new]
     fn new(data: &Bound<'_, PyAny>, initial_offset: i64, deep: bool, max_output_size: usize) -> PyResult<Self> {
-        let data = Arc::new(bytes_like(data)?);
+        let data = Arc::new(bytes_like("data", data)?);
         let backing = Backing::Input(Arc::clone(&data));
         let run = Run { backing, messages: Vec::new().into_iter(), error: None };
         Ok(Self { data, initial_offset, deep, max_output_size, position: Some(0), run })
@@ -175,5 +175,5 @@ impl PyMessage {
 /// The length of the complete entries at the start of a set.
 #[pyfunction]
 pub fn valid_bytes(py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<usize> {
-    detached(data, entries::valid_bytes)?.map_err(|error| to_py(py, &error, None))
+    detached("data", data, entries::valid_bytes)?.map_err(|error| to_py(py, &error, None))
 }

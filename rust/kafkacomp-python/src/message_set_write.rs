@@ -20,8 +20,8 @@ use crate::message_set::PyMessage;
 /// Whether it is a message and not a payload, and its bytes.
 fn content(message: &Bound<'_, PyAny>) -> PyResult<(bool, PyBackedBytes)> {
     match message.cast::<PyMessage>() {
-        Ok(whole) => Ok((true, bytes_like(whole.get().__bytes__(message.py())?.as_any())?)),
-        Err(_) => Ok((false, bytes_like(message)?)),
+        Ok(whole) => Ok((true, bytes_like("messages", whole.get().__bytes__(message.py())?.as_any())?)),
+        Err(_) => Ok((false, bytes_like("an item of messages", message)?)),
     }
 }
 

@@ -64,7 +64,7 @@ pub fn migrate_set<'py>(
     max_output_size: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let migrator = Migrator::new(to_magic, first_offset, batch_bytes, max_output_size);
-    let migrated = detached(data, |set| migrator.set(set, initial_offset))?;
+    let migrated = detached("data", data, |set| migrator.set(set, initial_offset))?;
     let py = data.py();
     let (batches, mapped) = migrated.map_err(|error| log_to_py(py, error, None))?;
     CONVERTED.make(py, (bytes(py, &batches)?, positions(py, &mapped)?))

@@ -43,7 +43,7 @@ impl<'a> Field<'a> {
         if value.is_none() {
             return Ok(Self::Null);
         }
-        bytes_like(value).map(Self::Copied).map_err(|error| {
+        bytes_like(name, value).map(Self::Copied).map_err(|error| {
             if !error.is_instance_of::<PyTypeError>(value.py()) {
                 return error;
             }
@@ -67,8 +67,16 @@ pub fn encode_headers(headers: &Bound<'_, PyAny>, out: &mut HeadersBuffer) -> Py
         Ok(mapping) => mapping.items()?.into_any(),
         Err(_) => headers.clone(),
     };
-    for pair in iterate(&pairs)? {
-        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair?.extract()?;
+    let wrong = |found: &Bound<'_, PyAny>, error: PyErr| {
+        let found = found.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
+        if error.is_instance_of::<PyTypeError>(headers.py()) {
+            return PyTypeError::new_err(format!("headers must be a mapping, or pairs of key and value, not {found}"));
+        }
+        error
+    };
+    for pair in iterate(&pairs).map_err(|error| wrong(&pairs, error))? {
+        let pair = pair?;
+        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract().map_err(|error| wrong(&pair, error))?;
         let key = key.cast::<PyString>().map_err(|_| {
             let found = key.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
             PyTypeError::new_err(format!("a header key must be a str, not {found}"))

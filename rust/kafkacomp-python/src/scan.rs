@@ -79,6 +79,8 @@ struct Stream {
     failure: Failure,
     raised: Raised,
     progress: Option<Py<PyAny>>,
+    /// Called with the report at the end, if anything is missing.
+    warn_of_losses: Option<Py<PyAny>>,
     total_bytes: u64,
     warned: usize,
     owner: Owner,
@@ -125,19 +127,24 @@ impl Stream {
         Ok(pulled)
     }
 
-    /// Logs warnings as they come and, at the `end`, when they are in file order, the ranges that were left out.
+    /// Logs warnings as they come and, at the `end`, when the ranges are in file order, has the losses logged.
     fn log(&mut self, py: Python<'_>, end: bool) -> PyResult<()> {
-        let (anomalies, losses) = {
+        let (warnings, has_losses) = {
             let report = lock(&self.report);
-            let anomalies = report.anomalies(self.warned).to_vec();
-            self.warned = self.warned.saturating_add(anomalies.len());
-            (anomalies, if end { report.losses().collect() } else { Vec::new() })
+            let warnings = report.warnings.get(self.warned..).unwrap_or_default().to_vec();
+            (warnings, !report.skipped.is_empty() || report.missing.has_lost())
         };
-        for (name, messages) in [("kafkacomp", anomalies), ("kafkacomp.losses", losses)] {
-            for message in &messages {
-                let logger = call(&py.import("logging")?.getattr("getLogger")?, (name,))?;
-                call(&logger.getattr("warning")?, ("%s", message))?;
-            }
+        self.warned = self.warned.saturating_add(warnings.len());
+        for warning in &warnings {
+            let logger = call(&py.import("logging")?.getattr("getLogger")?, ("kafkacomp",))?;
+            call(&logger.getattr("warning")?, ("%s", warning))?;
+        }
+        if end
+            && has_losses
+            && let Some(warn) = self.warn_of_losses.take()
+        {
+            let report = lock(&self.report).clone();
+            call(warn.bind(py), (to_python(py, &report)?,))?;
         }
         Ok(())
     }
@@ -174,6 +181,7 @@ impl Drop for Stream {
                 let scan = self.scan.take();
                 py.detach(|| drop(scan));
                 self.progress = None;
+                self.warn_of_losses = None;
                 self.failure = Failure::default();
                 self.raised = Raised::default();
             });
@@ -182,6 +190,7 @@ impl Drop for Stream {
         forget((
             self.scan.take(),
             self.progress.take(),
+            self.warn_of_losses.take(),
             std::mem::take(&mut self.failure),
             std::mem::take(&mut self.raised),
         ));
@@ -263,6 +272,33 @@ fn scan_options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
     })
 }
 
+/// The report as `kafkacomp.arrow.ScanReport`.
+fn to_python<'py>(py: Python<'py>, report: &ScanReport) -> PyResult<Bound<'py, PyAny>> {
+    let skipped = report.skipped.iter().map(|s| {
+        let (file, reason) = (&*s.segment, s.reason.name());
+        SKIPPED_RANGE.make(py, (file, s.position, s.length, reason, &*s.message, s.first_offset, s.last_offset))
+    });
+    let skipped = PyTuple::new(py, skipped.collect::<PyResult<Vec<_>>>()?)?;
+    let ranges = report.missing.ranges();
+    let missing = ranges.iter().map(|Missing { topic, partition, segment, range }| {
+        missing_range(py, (topic.as_deref(), *partition), &**segment, *range)
+    });
+    let missing = PyTuple::new(py, missing.collect::<PyResult<Vec<_>>>()?)?;
+    let fields = PyDict::new(py);
+    fields.set_item("batches", report.batches)?;
+    fields.set_item("records", report.records)?;
+    fields.set_item("bytes_in", report.bytes_in)?;
+    fields.set_item("bytes_out", report.bytes_out)?;
+    fields.set_item("skipped", skipped)?;
+    fields.set_item("warnings", PyTuple::new(py, &report.warnings)?)?;
+    fields.set_item("missing", missing)?;
+    fields.set_item("more_missing", report.missing.more())?;
+    fields.set_item("records_below_log_start", report.records_below_log_start)?;
+    fields.set_item("records_above_high_watermark", report.records_above_high_watermark)?;
+    fields.set_item("clamped_timestamps", report.clamped_timestamps)?;
+    SCAN_REPORT.make_with(&fields)
+}
+
 impl ScanReader {
     /// Takes the stream out and leaves `rest`.
     fn take(&self, rest: State) -> PyResult<Stream> {
@@ -290,6 +326,7 @@ impl ScanReader {
         settings: &Bound<'_, PyDict>,
         total_bytes: u64,
         progress: Option<Py<PyAny>>,
+        warn_of_losses: Py<PyAny>,
     ) -> PyResult<Self> {
         let (raised, owner) = (Raised::default(), Owner::current());
         let partitions =
@@ -304,6 +341,7 @@ impl ScanReader {
             failure: Arc::clone(&failure),
             raised,
             progress,
+            warn_of_losses: Some(warn_of_losses),
             total_bytes,
             warned: 0,
             owner,
@@ -429,28 +467,6 @@ impl ScanReader {
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.owner.check("scan")?;
         let report = lock(&self.report).clone();
-        let skipped = report.skipped.iter().map(|s| {
-            let (file, reason) = (&*s.segment, s.reason.name());
-            SKIPPED_RANGE.make(py, (file, s.position, s.length, reason, &*s.message, s.first_offset, s.last_offset))
-        });
-        let skipped = PyTuple::new(py, skipped.collect::<PyResult<Vec<_>>>()?)?;
-        let ranges = report.missing.ranges();
-        let missing = ranges.iter().map(|Missing { topic, partition, segment, range }| {
-            missing_range(py, (topic.as_deref(), *partition), &**segment, *range)
-        });
-        let missing = PyTuple::new(py, missing.collect::<PyResult<Vec<_>>>()?)?;
-        let fields = PyDict::new(py);
-        fields.set_item("batches", report.batches)?;
-        fields.set_item("records", report.records)?;
-        fields.set_item("bytes_in", report.bytes_in)?;
-        fields.set_item("bytes_out", report.bytes_out)?;
-        fields.set_item("skipped", skipped)?;
-        fields.set_item("warnings", PyTuple::new(py, report.warnings)?)?;
-        fields.set_item("missing", missing)?;
-        fields.set_item("more_missing", report.missing.more())?;
-        fields.set_item("records_below_log_start", report.records_below_log_start)?;
-        fields.set_item("records_above_high_watermark", report.records_above_high_watermark)?;
-        fields.set_item("clamped_timestamps", report.clamped_timestamps)?;
-        SCAN_REPORT.make_with(&fields)
+        to_python(py, &report)
     }
 }

@@ -233,7 +233,7 @@ pub fn segment_files(source: Bound<'_, PyAny>, raised: &Raised) -> PyResult<Arc<
     } else if source.hasattr("open_segment")? {
         Arc::new(PySegment::new(source, raised)?)
     } else {
-        Arc::new(MemorySegment(Arc::new(SharedBytes(Held::new(bytes_like(&source)?)))))
+        Arc::new(MemorySegment(Arc::new(SharedBytes(Held::new(bytes_like("source", &source)?)))))
     })
 }
 

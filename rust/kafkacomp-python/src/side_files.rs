@@ -28,7 +28,7 @@ fn parsed<T: Send>(
     read: impl FnOnce(&[u8]) -> Result<T, log::ContentError> + Send,
 ) -> PyResult<T> {
     let name = name.map(Name::into_string);
-    detached(data, read)?.map_err(|error| to_py(data.py(), &error, name.as_deref()))
+    detached("source", data, read)?.map_err(|error| to_py(data.py(), &error, name.as_deref()))
 }
 
 /// The entries of a file as objects of `class`, made from their `fields`.

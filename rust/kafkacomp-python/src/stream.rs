@@ -89,7 +89,7 @@ impl Compressor {
             _ => return Err(PyValueError::new_err("mode must be CONTINUE, FLUSH_BLOCK or FLUSH_FRAME")),
         };
         let py = data.py();
-        let data = bytes_like(data)?;
+        let data = bytes_like("data", data)?;
         with_output(isize::MAX as usize, |out| {
             py.detach(|| {
                 let mut state = self.0.lock()?;
@@ -162,7 +162,7 @@ impl Decompressor {
     #[pyo3(signature = (data, max_length=-1), text_signature = "($self, data, max_length=-1)")]
     fn decompress<'py>(&self, data: &Bound<'py, PyAny>, max_length: isize) -> PyResult<Bound<'py, PyBytes>> {
         let py = data.py();
-        let data = bytes_like(data)?;
+        let data = bytes_like("data", data)?;
         let max_length = usize::try_from(max_length).ok();
         with_output(max_length.unwrap_or(DEFAULT_MAX_OUTPUT_SIZE), |out| {
             let done = py.detach(|| {

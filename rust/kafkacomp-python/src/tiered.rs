@@ -38,7 +38,7 @@ impl ChunkDecoder {
     /// The content of a chunk, which must be `size` bytes.
     fn decode<'py>(&self, data: &Bound<'py, PyAny>, size: usize, compressed: bool) -> PyResult<Bound<'py, PyBytes>> {
         let py = data.py();
-        let data = bytes_like(data)?;
+        let data = bytes_like("data", data)?;
         with_output(size, |out| {
             py.detach(|| self.0.decode(&data, size, compressed, out)).map_err(|fault| match fault {
                 ChunkFault::Codec(error) => codec_to_py(py, error),

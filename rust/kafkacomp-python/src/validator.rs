@@ -111,7 +111,8 @@ impl Validator {
     /// A `ValidationResult`: the records to store, with their offsets and times.
     fn validate<'py>(&self, records: &Bound<'py, PyAny>, offset: i64, now: i64) -> PyResult<Bound<'py, PyAny>> {
         let py = records.py();
-        let validated = detached(records, |records| PyResult::Ok(self.inner.lock()?.validate(records, offset, now)))??;
+        let validated =
+            detached("records", records, |records| PyResult::Ok(self.inner.lock()?.validate(records, offset, now)))??;
         let (result, stored) = validated.map_err(|error| refusal_to_py(py, &error))?;
         let stats = result.record_validation_stats;
         let stats = RECORD_VALIDATION_STATS.make(py, (stats.temporary_memory_bytes, stats.num_records_converted))?;
@@ -145,7 +146,7 @@ pub fn analyze_and_validate_records<'py>(
         max_message_size,
         max_output_size,
     };
-    let info = detached(records, |records| validator::analyze_and_validate_records(records, &options))?;
+    let info = detached("records", records, |records| validator::analyze_and_validate_records(records, &options))?;
     let info = info.map_err(|error| refusal_to_py(py, &error))?;
     let fields = (
         info.first_offset,
@@ -210,11 +211,12 @@ pub fn profile_append<'py>(
     let broker =
         Broker::for_name(broker).ok_or_else(|| PyValueError::new_err(format!("unknown broker version: {broker:?}")))?;
     let settings = topic.append()?;
-    let stored = detached(records, |records| profile::append(broker, &settings, records))?.map_err(|refusal| {
-        let exception = refusal_to_py(py, &refusal.error);
-        drop(exception.value(py).setattr("error_code", refusal.error_code));
-        exception
-    })?;
+    let stored =
+        detached("records", records, |records| profile::append(broker, &settings, records))?.map_err(|refusal| {
+            let exception = refusal_to_py(py, &refusal.error);
+            drop(exception.value(py).setattr("error_code", refusal.error_code));
+            exception
+        })?;
     bytes(py, &stored)
 }
 

@@ -170,7 +170,7 @@ pub enum Feature {
     #[error("control batches")]
     ControlBatches,
     /// KIP-110.
-    #[error("zstd")]
+    #[error("zstd: choose another compression type, such as lz4, or convert to magic 2 first")]
     Zstd,
     /// KIP-534.
     #[error("delete horizon")]
