@@ -22,6 +22,8 @@ pub mod compare;
 pub mod facts;
 pub mod finding;
 mod holes;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod invariants;
 pub mod judge;
 pub mod missing;
 pub mod names;
