@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::assembly::MOST_SHARED;
+use super::chain::MOST_RUNS;
+use super::judge::judge_in_parts;
+use super::partition::map_in_parts;
 use super::{
     Agreement, BatchFact, BatchId, ByteRange, CompareRecords, Fact, Finding, LogMap, OffsetRange, Placement,
-    SegmentFacts, Use, judge, map_of, windows,
+    SegmentFacts, Use, windows,
 };
 use crate::log::continuity::compaction::Compaction;
 
@@ -14,22 +17,22 @@ use crate::log::continuity::compaction::Compaction;
 /// # Panics
 /// One is broken.
 pub fn check_any_facts(data: &[u8]) {
-    let AnyPartition { files, compaction, .. } = AnyPartition::new(data);
+    let AnyPartition { files, compaction, most, .. } = AnyPartition::new(data);
     let mut segments: Vec<SegmentFacts<'_>> = files.iter().map(AnyFile::segment).collect();
     let mut records = AnyRecords::default();
-    let Ok(found) = map_of(&segments, compaction, &mut records) else { return };
-    check(&found);
+    let Ok(found) = map_in_parts(&segments, compaction, &mut records, most) else { return };
+    check_in_parts(&found, most);
     check_cost(&found, &records);
     // A part of the answers is no answer.
     if let Some(last) = records.answers.checked_sub(1) {
         let mut fails = AnyRecords { fails_at: Some(last), ..AnyRecords::default() };
-        assert!(map_of(&segments, compaction, &mut fails).is_err());
+        assert!(map_in_parts(&segments, compaction, &mut fails, most).is_err());
     }
     let names: BTreeSet<i64> = segments.iter().map(|file| file.name).collect();
     if names.len() == segments.len() {
         segments.reverse();
     }
-    let again = map_of(&segments, compaction, &mut AnyRecords::default());
+    let again = map_in_parts(&segments, compaction, &mut AnyRecords::default(), most);
     assert_eq!(again.ok().map(|again| content(&again)), Some(content(&found)));
 }
 
@@ -39,9 +42,14 @@ pub fn check_any_facts(data: &[u8]) {
 /// # Panics
 /// One of these is not so.
 pub fn check(map: &LogMap<'_>) {
+    check_in_parts(map, MOST_RUNS);
+}
+
+/// The same of a map for which `most` runs were judged at once.
+fn check_in_parts(map: &LogMap<'_>, most: usize) {
     check_offsets(map);
     check_uses(map);
-    check_files(map);
+    check_files(map, most);
 }
 
 fn check_offsets(map: &LogMap<'_>) {
@@ -98,13 +106,13 @@ fn panic_on(id: BatchId, batch_use: Option<Use>) {
     assert!(batch_use.is_some(), "{id:?} is delivered, but no batch of the log");
 }
 
-fn check_files(map: &LogMap<'_>) {
+fn check_files(map: &LogMap<'_>, most: usize) {
     let all = windows(map.files());
     let mut in_order: Vec<OffsetRange> = all.iter().flatten().copied().filter(|window| !window.is_empty()).collect();
     in_order.sort_unstable();
     assert!(in_order.windows(2).all(|pair| !pair[0].overlaps(pair[1])), "{in_order:?}");
     for (number, (file, window)) in map.files().iter().zip(all).enumerate() {
-        let judged = judge(file, window);
+        let judged = judge_in_parts(file, window, most);
         assert_eq!(judged.window(), map.window(number));
         let in_place: BTreeSet<usize> =
             judged.stretches_in_place(file).into_iter().flat_map(|stretch| stretch.facts).collect();
@@ -162,6 +170,8 @@ struct AnyPartition {
     /// All batches, to be copied.
     batches: Vec<AnyBatch>,
     compaction: Compaction,
+    /// How many runs are judged at once.
+    most: usize,
 }
 
 /// A batch without its place.
@@ -233,15 +243,17 @@ impl Input<'_> {
 }
 
 impl AnyPartition {
-    /// The first byte is the compaction. Then follow files and what is in them, until the bytes end or mean nothing.
+    /// The first byte is the compaction and the limit. Then follow files and what is in them, until the bytes end or mean nothing.
     fn new(data: &[u8]) -> Self {
         let mut input = Input(data);
-        let compaction = match input.byte().map(|kind| kind % 4) {
-            Some(1) => Compaction::Somewhere,
-            Some(2) => input.offset().map_or(Compaction::Unknown, Compaction::To),
+        let kind = input.byte().unwrap_or_default();
+        let most = if kind < 192 { MOST_RUNS } else { usize::from(kind / 4 - 48) };
+        let compaction = match kind % 4 {
+            1 => Compaction::Somewhere,
+            2 => input.offset().map_or(Compaction::Unknown, Compaction::To),
             _ => Compaction::Unknown,
         };
-        let mut partition = Self { files: Vec::new(), batches: Vec::new(), compaction };
+        let mut partition = Self { files: Vec::new(), batches: Vec::new(), compaction, most };
         while partition.add(&mut input).is_some() {}
         partition
     }

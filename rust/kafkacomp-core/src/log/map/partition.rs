@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 
 use super::assembly::Assembly;
+use super::chain::MOST_RUNS;
 use super::compare::CompareRecords;
 use super::facts::{BatchFact, BatchId, SegmentFacts};
 use super::holes::{fill, fit};
-use super::judge::judge;
+use super::judge::judge_in_parts;
 use super::missing::{MissingOffsets, Uses, missing};
 use super::names::windows;
 use super::placed::{Placed, Placement};
@@ -26,6 +27,8 @@ pub struct LogMap<'f> {
     /// The uses of the batches that are not in place in their own file.
     uses: BTreeMap<BatchId, Use>,
     missing: Vec<MissingOffsets>,
+    /// The files with so many runs that they were judged in parts, in order.
+    in_parts: Vec<usize>,
 }
 
 impl<'f> LogMap<'f> {
@@ -37,6 +40,12 @@ impl<'f> LogMap<'f> {
     /// The offsets that a file should have; `None` if its name is not believed.
     pub fn window(&self, file: usize) -> Option<OffsetRange> {
         self.windows.get(file).copied().flatten()
+    }
+
+    /// Whether a file has so many runs of batches that continue one another (4 Mi) that they were judged in parts: which of
+    /// them are in place may then depend on the border of a part.
+    pub fn is_in_parts(&self, file: usize) -> bool {
+        self.in_parts.binary_search(&file).is_ok()
     }
 
     /// The fact of a batch.
@@ -74,11 +83,22 @@ pub fn map_of<'f, C: CompareRecords>(
     compaction: Compaction,
     records: &mut C,
 ) -> Result<LogMap<'f>, C::Error> {
+    map_in_parts(files, compaction, records, MOST_RUNS)
+}
+
+/// The same, with any number of runs that are judged at once.
+pub(super) fn map_in_parts<'f, C: CompareRecords>(
+    files: &[SegmentFacts<'f>],
+    compaction: Compaction,
+    records: &mut C,
+    most: usize,
+) -> Result<LogMap<'f>, C::Error> {
     let mut files = files.to_vec();
     files.sort_by_key(|file| file.name);
     let windows = windows(&files);
-    let maps: Vec<SegmentMap> = files.iter().zip(windows).map(|(file, window)| judge(file, window)).collect();
-    merge(&files, &maps, compaction, records)
+    let judge = |(file, window)| judge_in_parts(file, window, most);
+    let maps: Vec<SegmentMap> = files.iter().zip(windows).map(judge).collect();
+    merge_in_parts(&files, &maps, compaction, records, most)
 }
 
 /// Joins the judgements of a partition's files, which are in the order of their names, each with its map.
@@ -91,9 +111,22 @@ pub fn merge<'f, C: CompareRecords>(
     compaction: Compaction,
     records: &mut C,
 ) -> Result<LogMap<'f>, C::Error> {
+    merge_in_parts(files, maps, compaction, records, MOST_RUNS)
+}
+
+fn merge_in_parts<'f, C: CompareRecords>(
+    files: &[SegmentFacts<'f>],
+    maps: &[SegmentMap],
+    compaction: Compaction,
+    records: &mut C,
+    most: usize,
+) -> Result<LogMap<'f>, C::Error> {
     let mut log = Assembly::new(Placed::new(files, maps), maps, records);
+    let mut in_parts: Vec<usize> =
+        maps.iter().enumerate().filter_map(|(file, map)| map.is_in_parts.then_some(file)).collect();
     if maps.iter().any(|map| !map.others.is_empty()) {
-        place_whole_files(&mut log);
+        in_parts.extend(place_whole_files(&mut log, most));
+        in_parts.sort_unstable();
         fill(&mut log)?;
         fit(&mut log);
         let is_thinned = compaction == Compaction::Unknown && log.placed.is_thinned();
@@ -104,5 +137,5 @@ pub fn merge<'f, C: CompareRecords>(
     let use_of = |id: BatchId| uses.get(&id).copied();
     let missing = missing(&placed, &Uses { maps, use_of: &use_of }, compaction);
     let windows = maps.iter().map(|map| map.window).collect();
-    Ok(LogMap { placed, windows, uses, missing })
+    Ok(LogMap { placed, windows, uses, missing, in_parts })
 }
