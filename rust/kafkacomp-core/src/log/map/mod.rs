@@ -14,6 +14,7 @@
 //! | [`names`] | rule 1: the window of a file, from its name to the next believed one |
 //! | [`judge`](mod@judge), [`segment`] | rule 2: the batches of one file that are in place |
 //! | [`partition`] | rules 3 to 7: all files, holes, restored batches, what is missing |
+//! | [`log_end`] | rule 11: whether the log was longer |
 //! | [`finding`] | what is to be reported, as data |
 
 mod assembly;
@@ -25,6 +26,7 @@ mod holes;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod invariants;
 pub mod judge;
+pub mod log_end;
 pub mod missing;
 pub mod names;
 pub mod partition;
@@ -44,6 +46,7 @@ pub use compare::{Agreement, CompareRecords};
 pub use facts::{BatchFact, BatchId, Fact, SegmentFacts};
 pub use finding::Finding;
 pub use judge::judge;
+pub use log_end::{EndSource, EndWitness, LogEnd, LogTail};
 pub use missing::MissingOffsets;
 pub use names::windows;
 pub use partition::{LogMap, map_of, merge};

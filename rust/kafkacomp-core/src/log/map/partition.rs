@@ -58,6 +58,12 @@ impl<'f> LogMap<'f> {
         self.placed.in_offset_order()
     }
 
+    /// The end offset: that after the last batch, or the name of the last file if it is greater; `None` without files.
+    pub fn end(&self) -> Option<i64> {
+        let placed = self.placed.last().map(|last| last.offsets.end());
+        self.files().last().map(|file| file.name).max(placed)
+    }
+
     /// What is done with a batch; `None` if there is none, or if the leader's epochs exclude its offsets.
     pub fn use_of(&self, id: BatchId) -> Option<Use> {
         self.uses.get(&id).copied().or_else(|| self.placed.is_in_place(id).then_some(Use::InPlace))

@@ -69,3 +69,10 @@ pub enum Use {
         contradicts: Option<BatchId>,
     },
 }
+
+impl Use {
+    /// Whether a batch with this use is delivered.
+    pub const fn is_delivered(self) -> bool {
+        matches!(self, Self::InPlace | Self::Displaced | Self::Restored { .. })
+    }
+}

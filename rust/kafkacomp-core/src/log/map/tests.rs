@@ -1,6 +1,7 @@
 //! What must hold for any facts, the borders of the rules, the heaviest chain against all chains, and what reads bytes.
 
 mod chains;
+mod log_end;
 mod properties;
 mod reading;
 mod rules;
