@@ -25,8 +25,7 @@ pub(super) const MOST_RUNS: usize = 4 << 20;
 pub(super) fn heaviest_chain(facts: &[Fact], runs: &[Run], window: Option<OffsetRange>, most: usize) -> Vec<Run> {
     let mut chain: Vec<Run> = Vec::new();
     let mut rest = runs;
-    while rest.len() > most.max(1) {
-        let part = &rest[..most.max(1)];
+    while let Some((part, [_, ..])) = rest.split_at_checked(most.max(1)) {
         let (settled, later) = rest.split_at(part.len().div_ceil(2));
         let end = settled.last().map_or(0, |run| run.facts.end);
         let found = heaviest_after(&chain, facts, part, window);

@@ -1,9 +1,8 @@
 //! What reads bytes: surveys, and the comparison of records.
 
-use super::{SegmentFacts, file, map};
+use super::{file, map};
 use crate::log::map::{
-    Agreement, BatchFact, BatchId, ByteRange, CompareRecords, Fact, OffsetRange, Placement, StoredRecords, Survey, Use,
-    map_of, windows,
+    Agreement, BatchFact, BatchId, CompareRecords, Fact, Placement, StoredRecords, Survey, Use, map_of,
 };
 use crate::log::{Compaction, InMemory, ReadAt};
 use crate::record::layout::v2::RECORD_BATCH_OVERHEAD;
@@ -133,21 +132,4 @@ fn bytes_that_are_gone_are_an_error_and_no_answer() {
         |index: usize| Placement { id: BatchId { file: 0, index }, offsets: facts[index].batch().unwrap().offsets() };
     let mut records = StoredRecords::new([(file(0, facts), &source as &dyn ReadAt)], CAP);
     assert!(records.compare(placement(0), placement(1)).is_err());
-}
-
-#[test]
-fn old_compacted_segments_may_exceed_their_reach() {
-    let far = 1 << 32;
-    for (magic, count, is_believed) in [(1, 2, true), (0, 2, true), (1, 1, false), (2, 2, false)] {
-        let mut parts = Vec::new();
-        for number in 0..=count {
-            let offset = if number == 0 { 0 } else { far + number };
-            let bytes = ByteRange::sized(100 * number as u64, 100).unwrap();
-            let offsets = OffsetRange::inclusive(offset, offset).unwrap();
-            parts.push(Fact::Batch(BatchFact::new(bytes, offsets, 0, None, magic).unwrap()));
-        }
-        let segment: [SegmentFacts<'_>; 1] = [file(0, &parts)];
-        let window = windows(&segment)[0].unwrap();
-        assert_eq!(window.end(), if is_believed { i64::MAX } else { 1 << 31 }, "{magic} {count}");
-    }
 }
