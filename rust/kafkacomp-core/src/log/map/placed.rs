@@ -90,24 +90,18 @@ impl<'f> Placed<'f> {
         self.home(file).last().map(|stretch| stretch.run.facts.end.saturating_sub(1))
     }
 
-    /// The indices of the facts between those batches in place of a file that begin below an offset, and those from it on.
-    pub(super) fn facts_around(&self, file: usize, offsets: OffsetRange) -> Range<usize> {
+    /// The indices of the facts between the batches in place of a file that are below a hole, and those above it.
+    pub(super) fn facts_around(&self, file: usize, hole: OffsetRange) -> Range<usize> {
         let runs = self.home(file);
         let Some(facts) = self.files.get(file).map(|file| file.facts) else { return 0..0 };
-        let before = runs.partition_point(|stretch| stretch.run.offsets.start() < offsets.start());
-        let start = match before.checked_sub(1).and_then(|last| runs.get(last)) {
-            Some(Stretch { run, .. }) => run.partition_point(facts, |batch| batch.offsets().start() < offsets.start()),
-            None => 0,
-        };
-        let before = runs.partition_point(|stretch| stretch.run.offsets.start() < offsets.end());
-        let within = before.checked_sub(1).and_then(|last| runs.get(last));
-        let end = within
-            .map(|Stretch { run, .. }| run.partition_point(facts, |batch| batch.offsets().start() < offsets.end()));
-        let end = match (within, end) {
-            (Some(Stretch { run, .. }), Some(end)) if end < run.facts.end => end,
-            _ => runs.get(before).map_or(facts.len(), |next| next.run.facts.start),
-        };
-        start..end
+        let next = runs.partition_point(|stretch| stretch.run.offsets.end() <= hole.start());
+        let start = next.checked_sub(1).and_then(|last| runs.get(last)).map_or(0, |before| before.run.facts.end);
+        match runs.get(next) {
+            // Its batches are side by side.
+            Some(around) if around.run.offsets.contains(hole) => 0..0,
+            Some(after) => start..after.run.facts.start,
+            None => start..facts.len(),
+        }
     }
 
     fn at(&self, file: usize, index: usize) -> Option<Placement> {

@@ -185,3 +185,40 @@ fn old_compacted_segments_may_exceed_their_reach() {
         assert_eq!(window.end(), if is_believed { i64::MAX } else { 1 << 31 }, "{magic} {count}");
     }
 }
+
+/// The missing offsets of files, as their start, end and the name of their reason.
+fn missing(files: &[(i64, &[Part])]) -> Vec<(i64, i64, &'static str)> {
+    let facts: Vec<_> = files.iter().map(|(_, parts)| facts(parts)).collect();
+    let segments: Vec<SegmentFacts<'_>> =
+        files.iter().zip(&facts).map(|(&(name, _), facts)| file(name, facts)).collect();
+    let Ok(map) = map_of(&segments, Compaction::Unknown, &mut AllDiffer);
+    let missing = map.missing().iter();
+    missing.map(|each| (each.offsets.start(), each.offsets.end(), each.reason.name())).collect()
+}
+
+#[test]
+fn zeros_at_the_end_of_the_last_file_are_not_corrupt() {
+    let first = [one(0, 100), one(20, 100)];
+    assert_eq!(missing(&[(0, &first), (10, &[Part::Zeros(9)])]), [(1, 10, "gap"), (10, 20, "gap")]);
+    // It has nothing but a copy, too.
+    assert_eq!(missing(&[(0, &first), (10, &[one(0, 100), Part::Zeros(9)])]), [(1, 10, "gap"), (10, 20, "gap")]);
+    let corrupt = [one(0, 100), Part::Corrupt(9), Part::Zeros(9)];
+    assert_eq!(missing(&[(0, &first), (10, &corrupt)]), [(1, 10, "gap"), (10, 20, "corrupt")]);
+    let later = [(0, &first[..]), (10, &[Part::Zeros(9)]), (21, &[one(21, 100)])];
+    assert_eq!(missing(&later), [(1, 10, "gap"), (10, 20, "corrupt")]);
+}
+
+#[test]
+fn a_hole_is_corrupt_if_a_batch_out_of_place_has_some_of_its_offsets() {
+    for (offset, reason) in [(1, "corrupt"), (4, "corrupt"), (5, "gap")] {
+        let parts = [one(0, 100), one(5, 100), one(9, 100), Part::Batch { first: offset, last: offset, size: 1 }];
+        assert_eq!(missing(&[(0, &parts)]), [(1, 5, reason), (6, 9, "gap")], "{offset}");
+    }
+}
+
+#[test]
+fn nothing_is_restored_if_a_batch_has_fewer_records_than_offsets() {
+    let thinned = [one(0, 100), one(1 << 40, 100), one(2, 100), Part::Batch { first: 3, last: 5, size: 100 }];
+    assert_eq!(uses(&[(0, &thinned)], Compaction::Unknown), ["ioii"]);
+    assert_eq!(uses(&[(0, &thinned[..3])], Compaction::Unknown), ["iai"]);
+}
