@@ -1,7 +1,7 @@
 //! Damage to the files of a log. It knows nothing of the rules.
 
 use kafkacomp_core::log::InMemory;
-use kafkacomp_core::log::map::{BatchFact, Fact, Survey};
+use kafkacomp_core::log::map::{BatchFact, Fact, OffsetRange, Survey};
 
 use super::logs::{CAP, File, PAGE, Random, run};
 
@@ -100,7 +100,7 @@ pub fn damage(random: &mut Random, files: &mut Vec<File>, kind: Kind, sources: &
         Kind::PageOfOtherFormat => {
             let mut source = random.choice(sources).0.clone();
             if random.below(2) == 0 {
-                source.iter_mut().for_each(|byte| *byte = random.below(256) as u8);
+                source.fill_with(|| random.below(256) as u8);
             }
             overwrite(random, &mut files[number], &source, PAGE);
         }
@@ -193,8 +193,8 @@ fn content<T>(batches: &[(T, Vec<u8>)]) -> Vec<u8> {
 /// The first offset of a log and the one after its last.
 fn bounds(files: &[File]) -> (i64, i64) {
     let offsets = || files.iter().flat_map(|file| file.truth.values().map(|(offsets, _)| *offsets));
-    let start = offsets().map(|offsets| offsets.start()).min().unwrap_or_default();
-    (start, offsets().map(|offsets| offsets.end()).max().unwrap_or(start))
+    let start = offsets().map(OffsetRange::start).min().unwrap_or_default();
+    (start, offsets().map(OffsetRange::end).max().unwrap_or(start))
 }
 
 /// Writes pages of `source`, each of which begins at a multiple of `unit`, over one to four pages of a file.

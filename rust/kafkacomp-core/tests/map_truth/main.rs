@@ -3,7 +3,7 @@
 //!
 //! The long forms, which `make test-all` runs, have more cases.
 
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::cast_precision_loss, missing_docs, reason = "a test")]
 
 mod damage;
 mod logs;

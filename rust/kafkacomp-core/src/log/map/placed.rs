@@ -3,6 +3,7 @@
 //! Most batches are in place, and found by binary search in the facts. Only those that are moved to other offsets or other
 //! files are kept in a tree. No two placed batches share an offset.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::ops::Range;
@@ -125,13 +126,10 @@ impl<'f> Placed<'f> {
     pub(super) fn at_or_after(&self, offset: i64) -> Option<Placement> {
         // The first run that ends above the offset: its last batch may begin below it, then the next run is it.
         let place = self.home.partition_point(|stretch| stretch.run.offsets.end() <= offset);
-        let home = self.home.get(place).and_then(|Stretch { file, run }| {
+        let home = self.home.get(place..).unwrap_or_default().iter().find_map(|Stretch { file, run }| {
             let facts = self.files.get(*file)?.facts;
             let index = run.partition_point(facts, |batch| batch.offsets().start() < offset);
-            if index < run.facts.end {
-                return self.at(*file, index);
-            }
-            self.home.get(place + 1).and_then(|next| self.at(next.file, next.run.facts.start))
+            self.at(*file, Some(index).filter(|index| run.facts.contains(index))?)
         });
         let moved = self.moved.range(offset..).next().map(|(_, placement)| *placement);
         [home, moved].into_iter().flatten().min_by_key(|placement| placement.offsets.start())
@@ -148,7 +146,7 @@ impl<'f> Placed<'f> {
     pub(super) fn touching(&self, offsets: OffsetRange) -> impl Iterator<Item = Placement> {
         let first = self.home.partition_point(|stretch| stretch.run.offsets.end() <= offsets.start());
         let stretches = self.home.get(first..).unwrap_or_default().iter();
-        let stretches = stretches.take_while(move |stretch| stretch.run.offsets.start() < offsets.end());
+        let stretches = stretches.take_while(move |stretch| stretch.run.offsets.overlaps(offsets));
         let home = stretches.flat_map(move |Stretch { file, run }| {
             let facts = self.files.get(*file).map_or(&[][..], |file| file.facts);
             let start = run.partition_point(facts, |batch| batch.offsets().end() <= offsets.start());
@@ -190,8 +188,11 @@ impl<A: Iterator<Item = Placement>, B: Iterator<Item = Placement>> Iterator for 
 
     fn next(&mut self) -> Option<Placement> {
         match (self.home.peek(), self.moved.peek()) {
-            (Some(home), Some(moved)) if home.offsets.start() > moved.offsets.start() => self.moved.next(),
-            (Some(_), _) => self.home.next(),
+            (Some(home), Some(moved)) => match home.offsets.cmp(&moved.offsets) {
+                Ordering::Greater => self.moved.next(),
+                _ => self.home.next(),
+            },
+            (Some(_), None) => self.home.next(),
             (None, _) => self.moved.next(),
         }
     }

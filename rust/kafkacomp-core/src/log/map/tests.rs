@@ -2,7 +2,9 @@
 
 mod chains;
 mod log_end;
+mod placed;
 mod properties;
+mod ranges;
 mod reading;
 mod rules;
 

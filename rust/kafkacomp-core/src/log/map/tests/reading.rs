@@ -1,6 +1,9 @@
 //! What reads bytes: surveys, and the comparison of records.
 
 use super::{file, map};
+use crate::CompressionType;
+use crate::compress::Compression;
+use crate::log::error::{Error, ReadError};
 use crate::log::map::{
     Agreement, BatchFact, BatchId, CompareRecords, Fact, Placement, StoredRecords, Survey, Use, map_of,
 };
@@ -35,6 +38,10 @@ fn a_header_survey_of_intact_batches_is_a_verified_one() {
     assert_eq!(Survey::headers(&InMemory(&data), 0).unwrap(), verified);
     assert_eq!(offsets(&verified), [(0, 2), (2, 3), (7, 10)]);
     assert_eq!(verified.end(), data.len() as u64);
+    let end = data.len() as u64;
+    let nothing = Survey::verified(&InMemory(&data), end, CAP).unwrap();
+    assert_eq!((nothing.end(), nothing.facts()), (end, &[][..]));
+    assert_eq!(Survey::headers(&InMemory(&data), end).unwrap(), nothing);
 }
 
 #[test]
@@ -77,6 +84,10 @@ fn a_batch_without_possible_offsets_is_corrupt() {
         assert_eq!(offsets(&survey), [(0, 2), (5, 6)]);
         assert_eq!((survey.facts().len(), survey.errors().len()), (3, 1));
         let facts = survey.facts();
+        assert_eq!(
+            (facts[1].bytes().start(), facts[1].bytes().end()),
+            (facts[0].bytes().end(), facts[2].bytes().start())
+        );
         assert_eq!(map(&[file(0, facts)], Compaction::Unknown).missing().len(), 1);
     }
 }
@@ -131,5 +142,59 @@ fn bytes_that_are_gone_are_an_error_and_no_answer() {
     let placement =
         |index: usize| Placement { id: BatchId { file: 0, index }, offsets: facts[index].batch().unwrap().offsets() };
     let mut records = StoredRecords::new([(file(0, facts), &source as &dyn ReadAt)], CAP);
-    assert!(records.compare(placement(0), placement(1)).is_err());
+    let found = records.compare(placement(0), placement(1));
+    assert!(matches!(found, Err(Error::Read(ReadError::Shrunk { length: 61, .. }))), "{found:?}");
+}
+
+/// Compares two batches of a file.
+fn compare(data: &[u8], max_output_size: usize) -> Result<Agreement, Error> {
+    let source = InMemory(data);
+    let survey = Survey::verified(&source, 0, CAP).unwrap();
+    let facts = survey.facts();
+    let placement =
+        |index: usize| Placement { id: BatchId { file: 0, index }, offsets: facts[index].batch().unwrap().offsets() };
+    let mut records = StoredRecords::new([(file(0, facts), &source as &dyn ReadAt)], max_output_size);
+    records.compare(placement(0), placement(1))
+}
+
+#[test]
+fn records_that_differ_in_any_field_are_different() {
+    let batch = |timestamp, key: &[u8], value: &[u8], header: &[u8]| {
+        let mut builder = RecordBatchBuilder::new(BatchSettings::default()).unwrap();
+        let raw = [&[2, b'k', header.len() as u8 * 2], header].concat();
+        builder.append(0, timestamp, Some(key), Some(value), Headers::new(&raw, 1)).unwrap();
+        let mut data = Vec::new();
+        builder.build(&mut data).unwrap();
+        data
+    };
+    let original = batch(1, b"k", b"v", b"h");
+    for (other, expected) in [
+        (batch(1, b"k", b"v", b"h"), Agreement::Same),
+        (batch(2, b"k", b"v", b"h"), Agreement::Different),
+        // It has no timestamp.
+        (batch(-1, b"k", b"v", b"h"), Agreement::Same),
+        (batch(1, b"l", b"v", b"h"), Agreement::Different),
+        (batch(1, b"k", b"w", b"h"), Agreement::Different),
+        (batch(1, b"k", b"v", b"i"), Agreement::Different),
+    ] {
+        assert_eq!(compare(&[original.clone(), other.clone()].concat(), CAP).unwrap(), expected);
+        assert_eq!(compare(&[other, original.clone()].concat(), CAP).unwrap(), expected);
+    }
+}
+
+#[test]
+fn corrupt_records_are_not_the_same_as_anything_and_a_limit_is_an_error() {
+    let intact = batch(&[0, 1], "");
+    let mut corrupt = intact.clone();
+    corrupt[RECORD_BATCH_OVERHEAD..].fill(0xff);
+    MutableRecordBatch::new(&mut corrupt, 0).unwrap().update_checksum();
+    assert_eq!(compare(&[intact.clone(), corrupt].concat(), CAP).unwrap(), Agreement::Different);
+    let compression = Compression::of(CompressionType::Gzip);
+    let mut builder = RecordBatchBuilder::new(BatchSettings { compression, ..BatchSettings::default() }).unwrap();
+    builder.append(0, 0, None, Some(&[7; 1000]), Headers::EMPTY).unwrap();
+    let mut compressed = Vec::new();
+    builder.build(&mut compressed).unwrap();
+    let data = [intact, compressed].concat();
+    assert_eq!(compare(&data, CAP).unwrap(), Agreement::Different);
+    assert!(compare(&data, 500).is_err());
 }

@@ -222,3 +222,19 @@ fn nothing_is_restored_if_a_batch_has_fewer_records_than_offsets() {
     assert_eq!(uses(&[(0, &thinned)], Compaction::Unknown), ["ioii"]);
     assert_eq!(uses(&[(0, &thinned[..3])], Compaction::Unknown), ["iai"]);
 }
+
+#[test]
+fn a_batch_next_to_one_out_of_place_is_not_restored() {
+    let parts = [one(0, 100), one(1 << 40, 100), one(2, 10), one(2, 100)];
+    assert_eq!(uses(&[(0, &parts)], Compaction::Unknown), ["iooi"]);
+    let parts = [one(0, 100), one(0, 10), one(1 << 40, 100), one(2, 100)];
+    assert_eq!(uses(&[(0, &parts)], Compaction::Unknown), ["iooi"]);
+}
+
+#[test]
+fn a_file_without_a_believed_name_continues_another_one() {
+    let files: [(i64, &[Part]); 3] = [(30, &[one(30, 100)]), (100, &[one(28, 100)]), (200, &[one(29, 100)])];
+    assert_eq!(uses(&files, Compaction::Unknown), ["i", "d", "d"]);
+    let files: [(i64, &[Part]); 3] = [(0, &[one(0, 100)]), (100, &[one(1, 100)]), (200, &[one(2, 100)])];
+    assert_eq!(uses(&files, Compaction::Unknown), ["i", "d", "d"]);
+}
