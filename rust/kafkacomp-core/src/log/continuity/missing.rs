@@ -7,7 +7,7 @@ pub enum MissingReason {
     Corrupt,
     /// There are no bytes between the batches before and after, or no segment.
     Gap,
-    /// There are no bytes, but the offset index shows that there were, which compaction does not explain. Reports call it a gap.
+    /// There are no bytes, but an index or a checkpoint shows that there were, which compaction does not explain. Reports call it a gap.
     Truncated,
     /// Compaction removed the records.
     Compacted,

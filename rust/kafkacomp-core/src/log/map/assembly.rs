@@ -11,7 +11,7 @@ use super::segment::{SegmentMap, Use};
 
 /// The most placed batches that a copy may share offsets with. Compaction keeps the borders of batches in format 2, and in the
 /// others makes batches smaller, so a batch over more of them is of another log.
-const MOST_SHARED: usize = 64;
+pub(super) const MOST_SHARED: usize = 64;
 
 /// The batches that are placed so far.
 pub(super) struct Assembly<'m, 'f, C> {

@@ -10,12 +10,37 @@ use super::runs::Run;
 /// lose and misplace data.
 const ANCHOR: u128 = 4096;
 
+/// The most runs that are judged at once: some 350 MB. A segment of 2 GiB may have eight times as many, if it consists of
+/// the smallest batches and none continues another.
+pub(super) const MOST_RUNS: usize = 4 << 20;
+
 /// The runs with increasing offsets that have the most bytes, of equals those that end at the lower offset, in O(n log n).
 ///
 /// A run is taken whole or not at all: a page of another partition with offsets that are nearly right contradicts only a few
 /// batches, but outweighs only few runs. A run counts [`ANCHOR`] more if it begins at the file's start with the first offset of
 /// `window`, and if it ends at the file's end with the last one.
-pub(super) fn heaviest_chain(facts: &[Fact], runs: Vec<Run>, window: Option<OffsetRange>) -> Vec<Run> {
+///
+/// More than `most` runs are judged in parts that overlap by half: the first half of a part is settled by all of it, so a run is
+/// taken only if it outweighs the `most / 2` runs after it that it contradicts.
+pub(super) fn heaviest_chain(facts: &[Fact], runs: &[Run], window: Option<OffsetRange>, most: usize) -> Vec<Run> {
+    let mut chain: Vec<Run> = Vec::new();
+    let mut rest = runs;
+    while let Some((part, [_, ..])) = rest.split_at_checked(most.max(1)) {
+        let (settled, later) = rest.split_at(part.len().div_ceil(2));
+        let end = settled.last().map_or(0, |run| run.facts.end);
+        let found = heaviest_after(&chain, facts, part, window);
+        chain.extend(found.into_iter().take_while(|run| run.facts.end <= end));
+        rest = later;
+    }
+    let found = heaviest_after(&chain, facts, rest, window);
+    chain.extend(found);
+    chain
+}
+
+/// The heaviest chain of the runs that are above those of a chain.
+fn heaviest_after(before: &[Run], facts: &[Fact], runs: &[Run], window: Option<OffsetRange>) -> Vec<Run> {
+    let is_above = |run: &&Run| before.last().is_none_or(|last| last.offsets.end() <= run.offsets.start());
+    let runs: Vec<&Run> = runs.iter().filter(is_above).collect();
     let mut ends: Vec<i64> = runs.iter().map(|run| run.offsets.end()).collect();
     ends.sort_unstable();
     ends.dedup();
@@ -29,12 +54,13 @@ pub(super) fn heaviest_chain(facts: &[Fact], runs: Vec<Run>, window: Option<Offs
         best.add(place, Chain::new(weight, run.offsets.end(), number));
     }
     let mut next = best.below(ends.len()).map(|chain| chain.last);
-    let mut is_taken = vec![false; runs.len()];
+    let mut chain = Vec::new();
     while let Some(number) = next {
-        is_taken[number] = true;
+        chain.push(runs[number].clone());
         next = before[number];
     }
-    runs.into_iter().zip(is_taken).filter_map(|(run, is_taken)| is_taken.then_some(run)).collect()
+    chain.reverse();
+    chain
 }
 
 fn weight(facts: &[Fact], run: &Run, window: Option<OffsetRange>) -> u128 {

@@ -16,6 +16,11 @@ pub enum Finding {
         /// The offset in its name.
         name: i64,
     },
+    /// A file has so many runs of batches that they were judged in parts: see [`LogMap::is_in_parts`].
+    InParts {
+        /// The file.
+        file: usize,
+    },
     /// Bytes in which no intact batch was found.
     Corrupt {
         /// The file.
@@ -49,14 +54,14 @@ impl LogMap<'_> {
     /// All findings: those of each file in the order of positions, then what is missing. None for an intact log that nothing was
     /// removed from.
     pub fn findings(&self) -> impl Iterator<Item = Finding> {
-        let files = (0..self.files().len())
-            .flat_map(|file| self.name_finding(file).into_iter().chain(self.file_findings(file)));
+        let files = (0..self.files().len()).flat_map(|file| self.about_file(file).chain(self.file_findings(file)));
         files.chain(self.missing().iter().copied().map(Finding::Missing))
     }
 
-    fn name_finding(&self, file: usize) -> Option<Finding> {
-        let name = self.files().get(file)?.name;
-        self.window(file).is_none().then_some(Finding::Name { file, name })
+    fn about_file(&self, file: usize) -> impl Iterator<Item = Finding> {
+        let name = self.files().get(file).filter(|_| self.window(file).is_none());
+        let name = name.map(|segment| Finding::Name { file, name: segment.name });
+        name.into_iter().chain(self.is_in_parts(file).then_some(Finding::InParts { file }))
     }
 
     fn file_findings(&self, file: usize) -> impl Iterator<Item = Finding> {

@@ -64,7 +64,7 @@ fn is_within<C: CompareRecords>(log: &Assembly<'_, '_, C>, file: usize, run: &Ru
     let is_known = log
         .placed
         .last()
-        .is_some_and(|last| offsets.end() < last.offsets.end() || offsets.start() == last.offsets.end());
+        .is_some_and(|last| offsets.end() <= last.offsets.start() || offsets.start() == last.offsets.end());
     let later = log.facts(file).get(run.facts.end..).unwrap_or_default();
     let after = later.iter().find_map(|fact| fact.batch());
     is_known && after.is_none_or(|after| after.offsets().start() >= offsets.end())
@@ -80,10 +80,10 @@ fn continues<C: CompareRecords>(log: &Assembly<'_, '_, C>, file: usize, run: &Ru
     let is_followed = high.is_some_and(|high| high.offsets.start() == run.offsets.end());
     let end = log.placed.last_in_place(file);
     let (start, after) = (run.facts.start, run.facts.end);
+    let beyond = end.map_or(0, |end| end + 1)..start;
     let is_rest = low.is_some_and(|low| {
         let is_adjacent = low.id.index + 1 == start && Some(low.id.index) >= end;
-        let is_beyond = Some(low.id.index) > end && low.id.index < start;
-        is_adjacent || (is_beyond && (low.offsets.end() == run.offsets.start() || is_followed))
+        is_adjacent || (beyond.contains(&low.id.index) && (low.offsets.end() == run.offsets.start() || is_followed))
     });
     let is_start = high.is_some_and(|high| high.id == BatchId { file, index: after });
     is_rest || (is_start && is_followed)

@@ -15,6 +15,7 @@
 //! | [`judge`](mod@judge), [`segment`] | rule 2: the batches of one file that are in place |
 //! | [`partition`] | rules 3 to 7: all files, holes, restored batches, what is missing |
 //! | [`stretch`], [`epochs`] | what is delivered, in the order of offsets; altered leader epochs |
+//! | [`log_end`] | rule 11: whether the log was longer |
 //! | [`finding`], [`wording`] | what is to be reported, as data; its words |
 
 mod assembly;
@@ -25,7 +26,10 @@ pub mod epochs;
 pub mod facts;
 pub mod finding;
 mod holes;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod invariants;
 pub mod judge;
+pub mod log_end;
 pub mod missing;
 pub mod names;
 pub mod partition;
@@ -50,6 +54,7 @@ pub use epochs::EpochFault;
 pub use facts::{BatchFact, BatchId, Fact, SegmentFacts};
 pub use finding::Finding;
 pub use judge::judge;
+pub use log_end::{EndSource, EndWitness, LogEnd, LogTail};
 pub use missing::MissingOffsets;
 pub use names::windows;
 pub use partition::{LogMap, map_of, merge};

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::assembly::Assembly;
+use super::chain::MOST_RUNS;
 use super::compare::CompareRecords;
 use super::facts::{BatchFact, BatchId, SegmentFacts};
 use super::holes::{fill, fit};
-use super::judge::judge;
+use super::judge::judge_in_parts;
 use super::missing::{MissingOffsets, Uses, missing};
 use super::names::windows;
 use super::placed::{Placed, Placement};
@@ -28,6 +29,8 @@ pub struct LogMap<'f> {
     /// The uses of the batches that are not in place in their own file.
     uses: BTreeMap<BatchId, Use>,
     missing: Vec<MissingOffsets>,
+    /// The files with so many runs that they were judged in parts, in order.
+    in_parts: Vec<usize>,
 }
 
 impl<'f> LogMap<'f> {
@@ -46,6 +49,12 @@ impl<'f> LogMap<'f> {
         self.is_in_order.get(file).is_some_and(|&is_in_order| is_in_order)
     }
 
+    /// Whether a file has so many runs of batches that continue one another (4 Mi) that they were judged in parts: which of
+    /// them are in place may then depend on the border of a part.
+    pub fn is_in_parts(&self, file: usize) -> bool {
+        self.in_parts.binary_search(&file).is_ok()
+    }
+
     /// The fact of a batch.
     pub fn batch(&self, id: BatchId) -> Option<&'f BatchFact> {
         self.placed.batch(id)
@@ -54,6 +63,12 @@ impl<'f> LogMap<'f> {
     /// What is delivered, in the order of offsets. No two batches share an offset.
     pub fn in_offset_order(&self) -> impl Iterator<Item = Placement> {
         self.placed.in_offset_order()
+    }
+
+    /// The end offset: that after the last batch, or the name of the last file if it is greater; `None` without files.
+    pub fn end(&self) -> Option<i64> {
+        let placed = self.placed.last().map(|last| last.offsets.end());
+        self.files().last().map(|file| file.name).max(placed)
     }
 
     /// What is done with a batch; `None` if there is none, or if the leader's epochs exclude its offsets.
@@ -86,11 +101,22 @@ pub fn map_of<'f, C: CompareRecords>(
     compaction: Compaction,
     records: &mut C,
 ) -> Result<LogMap<'f>, C::Error> {
+    map_in_parts(files, compaction, records, MOST_RUNS)
+}
+
+/// The same, with any number of runs that are judged at once.
+pub(super) fn map_in_parts<'f, C: CompareRecords>(
+    files: &[SegmentFacts<'f>],
+    compaction: Compaction,
+    records: &mut C,
+    most: usize,
+) -> Result<LogMap<'f>, C::Error> {
     let mut files = files.to_vec();
     files.sort_by_key(|file| file.name);
     let windows = windows(&files);
-    let maps: Vec<SegmentMap> = files.iter().zip(windows).map(|(file, window)| judge(file, window)).collect();
-    merge(&files, &maps, compaction, records)
+    let judge = |(file, window)| judge_in_parts(file, window, most);
+    let maps: Vec<SegmentMap> = files.iter().zip(windows).map(judge).collect();
+    merge_in_parts(&files, &maps, compaction, records, most)
 }
 
 /// Joins the judgements of a partition's files, which are in the order of their names, each with its map.
@@ -103,9 +129,22 @@ pub fn merge<'f, C: CompareRecords>(
     compaction: Compaction,
     records: &mut C,
 ) -> Result<LogMap<'f>, C::Error> {
+    merge_in_parts(files, maps, compaction, records, MOST_RUNS)
+}
+
+fn merge_in_parts<'f, C: CompareRecords>(
+    files: &[SegmentFacts<'f>],
+    maps: &[SegmentMap],
+    compaction: Compaction,
+    records: &mut C,
+    most: usize,
+) -> Result<LogMap<'f>, C::Error> {
     let mut log = Assembly::new(Placed::new(files, maps), maps, records);
+    let mut in_parts: Vec<usize> =
+        maps.iter().enumerate().filter_map(|(file, map)| map.is_in_parts.then_some(file)).collect();
     if maps.iter().any(|map| !map.others.is_empty()) {
-        place_whole_files(&mut log);
+        in_parts.extend(place_whole_files(&mut log, most));
+        in_parts.sort_unstable();
         fill(&mut log)?;
         fit(&mut log);
         let is_thinned = compaction == Compaction::Unknown && log.placed.is_thinned();
@@ -117,5 +156,5 @@ pub fn merge<'f, C: CompareRecords>(
     let missing = missing(&placed, &Uses { maps, use_of: &use_of }, compaction);
     let windows = maps.iter().map(|map| map.window).collect();
     let is_in_order = maps.iter().map(SegmentMap::is_in_order).collect();
-    Ok(LogMap { placed, windows, is_in_order, uses, missing })
+    Ok(LogMap { placed, windows, is_in_order, uses, missing, in_parts })
 }

@@ -3,6 +3,7 @@
 //! Most batches are in place, and found by binary search in the facts. Only those that are moved to other offsets or other
 //! files are kept in a tree. No two placed batches share an offset.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::ops::Range;
@@ -90,24 +91,18 @@ impl<'f> Placed<'f> {
         self.home(file).last().map(|stretch| stretch.run.facts.end.saturating_sub(1))
     }
 
-    /// The indices of the facts between those batches in place of a file that begin below an offset, and those from it on.
-    pub(super) fn facts_around(&self, file: usize, offsets: OffsetRange) -> Range<usize> {
+    /// The indices of the facts between the batches in place of a file that are below a hole, and those above it.
+    pub(super) fn facts_around(&self, file: usize, hole: OffsetRange) -> Range<usize> {
         let runs = self.home(file);
         let Some(facts) = self.files.get(file).map(|file| file.facts) else { return 0..0 };
-        let before = runs.partition_point(|stretch| stretch.run.offsets.start() < offsets.start());
-        let start = match before.checked_sub(1).and_then(|last| runs.get(last)) {
-            Some(Stretch { run, .. }) => run.partition_point(facts, |batch| batch.offsets().start() < offsets.start()),
-            None => 0,
-        };
-        let before = runs.partition_point(|stretch| stretch.run.offsets.start() < offsets.end());
-        let within = before.checked_sub(1).and_then(|last| runs.get(last));
-        let end = within
-            .map(|Stretch { run, .. }| run.partition_point(facts, |batch| batch.offsets().start() < offsets.end()));
-        let end = match (within, end) {
-            (Some(Stretch { run, .. }), Some(end)) if end < run.facts.end => end,
-            _ => runs.get(before).map_or(facts.len(), |next| next.run.facts.start),
-        };
-        start..end
+        let next = runs.partition_point(|stretch| stretch.run.offsets.end() <= hole.start());
+        let start = next.checked_sub(1).and_then(|last| runs.get(last)).map_or(0, |before| before.run.facts.end);
+        match runs.get(next) {
+            // Its batches are side by side.
+            Some(around) if around.run.offsets.contains(hole) => 0..0,
+            Some(after) => start..after.run.facts.start,
+            None => start..facts.len(),
+        }
     }
 
     fn at(&self, file: usize, index: usize) -> Option<Placement> {
@@ -131,13 +126,10 @@ impl<'f> Placed<'f> {
     pub(super) fn at_or_after(&self, offset: i64) -> Option<Placement> {
         // The first run that ends above the offset: its last batch may begin below it, then the next run is it.
         let place = self.home.partition_point(|stretch| stretch.run.offsets.end() <= offset);
-        let home = self.home.get(place).and_then(|Stretch { file, run }| {
+        let home = self.home.get(place..).unwrap_or_default().iter().find_map(|Stretch { file, run }| {
             let facts = self.files.get(*file)?.facts;
             let index = run.partition_point(facts, |batch| batch.offsets().start() < offset);
-            if index < run.facts.end {
-                return self.at(*file, index);
-            }
-            self.home.get(place + 1).and_then(|next| self.at(next.file, next.run.facts.start))
+            self.at(*file, Some(index).filter(|index| run.facts.contains(index))?)
         });
         let moved = self.moved.range(offset..).next().map(|(_, placement)| *placement);
         [home, moved].into_iter().flatten().min_by_key(|placement| placement.offsets.start())
@@ -154,7 +146,7 @@ impl<'f> Placed<'f> {
     pub(super) fn touching(&self, offsets: OffsetRange) -> impl Iterator<Item = Placement> {
         let first = self.home.partition_point(|stretch| stretch.run.offsets.end() <= offsets.start());
         let stretches = self.home.get(first..).unwrap_or_default().iter();
-        let stretches = stretches.take_while(move |stretch| stretch.run.offsets.start() < offsets.end());
+        let stretches = stretches.take_while(move |stretch| stretch.run.offsets.overlaps(offsets));
         let home = stretches.flat_map(move |Stretch { file, run }| {
             let facts = self.files.get(*file).map_or(&[][..], |file| file.facts);
             let start = run.partition_point(facts, |batch| batch.offsets().end() <= offsets.start());
@@ -196,8 +188,11 @@ impl<A: Iterator<Item = Placement>, B: Iterator<Item = Placement>> Iterator for 
 
     fn next(&mut self) -> Option<Placement> {
         match (self.home.peek(), self.moved.peek()) {
-            (Some(home), Some(moved)) if home.offsets.start() > moved.offsets.start() => self.moved.next(),
-            (Some(_), _) => self.home.next(),
+            (Some(home), Some(moved)) => match home.offsets.cmp(&moved.offsets) {
+                Ordering::Greater => self.moved.next(),
+                _ => self.home.next(),
+            },
+            (Some(_), None) => self.home.next(),
             (None, _) => self.moved.next(),
         }
     }

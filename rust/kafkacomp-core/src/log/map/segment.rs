@@ -12,6 +12,8 @@ pub struct SegmentMap {
     pub(super) home: Home,
     /// The other intact batches, in stretches. They are in place nowhere yet.
     pub(super) others: Vec<Run>,
+    /// Whether it has so many runs that they were judged in parts.
+    pub(super) is_in_parts: bool,
 }
 
 /// The batches that are in place in a file.
@@ -66,4 +68,11 @@ pub enum Use {
         /// A delivered batch with other records at the same offsets, if there is one.
         contradicts: Option<BatchId>,
     },
+}
+
+impl Use {
+    /// Whether a batch with this use is delivered.
+    pub const fn is_delivered(self) -> bool {
+        matches!(self, Self::InPlace | Self::Displaced | Self::Restored { .. })
+    }
 }

@@ -1,32 +1,17 @@
 //! What must hold for any facts, the borders of the rules, the heaviest chain against all chains, and what reads bytes.
 
 mod chains;
+mod log_end;
+mod placed;
 mod properties;
+mod ranges;
 mod reading;
 mod rules;
 mod surveyed;
 
-use std::convert::Infallible;
-
-use super::{
-    Agreement, BatchFact, ByteRange, CompareRecords, Fact, LogMap, OffsetRange, Placement, SegmentFacts, map_of,
-};
+use super::invariants::AnyRecords;
+use super::{BatchFact, ByteRange, Fact, LogMap, OffsetRange, SegmentFacts, map_of};
 use crate::log::continuity::compaction::Compaction;
-
-/// Two batches agree if the parity of their positions says so: any answer that depends on nothing but the batches.
-struct AnyRecords;
-
-impl CompareRecords for AnyRecords {
-    type Error = Infallible;
-
-    fn compare(&mut self, one: Placement, other: Placement) -> Result<Agreement, Infallible> {
-        Ok(match (one.id.file + one.id.index + 2 * other.id.file + other.id.index) % 3 {
-            0 => Agreement::Same,
-            1 => Agreement::Different,
-            _ => Agreement::NothingShared,
-        })
-    }
-}
 
 /// A file without hints.
 fn file(name: i64, facts: &[Fact]) -> SegmentFacts<'_> {
@@ -34,8 +19,7 @@ fn file(name: i64, facts: &[Fact]) -> SegmentFacts<'_> {
 }
 
 fn map<'f>(files: &[SegmentFacts<'f>], compaction: Compaction) -> LogMap<'f> {
-    let Ok(map) = map_of(files, compaction, &mut AnyRecords);
-    map
+    map_of(files, compaction, &mut AnyRecords::default()).unwrap()
 }
 
 /// Facts one after another, each with its size; a batch has its first and last offset too.

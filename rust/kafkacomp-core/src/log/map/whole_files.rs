@@ -7,16 +7,19 @@ use super::runs::{Run, continuous};
 
 /// Places each file whose name is not believed as a whole, if it fits: upwards by first offset, then downwards, because one
 /// such file may continue another.
-pub(super) fn place_whole_files<C: CompareRecords>(log: &mut Assembly<'_, '_, C>) {
+///
+/// Returns the files that have so many runs, more than `most`, that they were judged in parts.
+pub(super) fn place_whole_files<C: CompareRecords>(log: &mut Assembly<'_, '_, C>, most: usize) -> Vec<usize> {
     let files = log.maps().iter().enumerate().filter(|(_, map)| map.window.is_none());
     let first_offset = |&(file, _): &(usize, _)| log.others(file).next().map(|(_, batch)| batch.offsets().start());
     let mut files: Vec<(usize, _)> = files.map(|(file, map)| (file, &map.others)).collect();
     files.sort_by_key(first_offset);
-    let mut waiting = Vec::new();
+    let (mut waiting, mut in_parts) = (Vec::new(), Vec::new());
     for (file, stretches) in files {
         let facts = log.facts(file);
-        let runs = stretches.iter().flat_map(|stretch| continuous(stretch.batches(facts))).collect();
-        let chain = heaviest_chain(facts, runs, None);
+        let runs: Vec<Run> = stretches.iter().flat_map(|stretch| continuous(stretch.batches(facts))).collect();
+        in_parts.extend((runs.len() > most).then_some(file));
+        let chain = heaviest_chain(facts, &runs, None, most);
         if !place(log, file, &chain) {
             waiting.push((file, chain));
         }
@@ -24,6 +27,7 @@ pub(super) fn place_whole_files<C: CompareRecords>(log: &mut Assembly<'_, '_, C>
     for (file, chain) in waiting.into_iter().rev() {
         place(log, file, &chain);
     }
+    in_parts
 }
 
 /// Places the batches of a file if nothing is placed at their offsets, and they lie between placed batches or continue one.

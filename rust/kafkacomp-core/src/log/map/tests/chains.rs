@@ -1,9 +1,12 @@
 //! Every chain of runs of small files.
 
-use super::super::chain::heaviest_chain;
+use super::super::chain::{MOST_RUNS, heaviest_chain};
 use super::super::runs::{Run, continuous};
-use super::{Part, facts, file};
-use crate::log::map::{Fact, OffsetRange, judge};
+use super::{Part, facts, file, map};
+use crate::log::continuity::compaction::Compaction;
+use crate::log::map::invariants::AnyRecords;
+use crate::log::map::partition::map_in_parts;
+use crate::log::map::{Fact, Finding, OffsetRange, judge};
 
 /// The offsets of these tests.
 const END: i64 = 4;
@@ -52,7 +55,7 @@ fn what_is_in_place_is_the_heaviest_of_all_chains() {
         let facts = facts(parts);
         let batches = || facts.iter().enumerate().filter_map(|(index, fact)| Some((index, fact.batch()?)));
         let runs = continuous(batches());
-        let chain = heaviest_chain(&facts, runs.clone(), Some(window()));
+        let chain = heaviest_chain(&facts, &runs, Some(window()), MOST_RUNS);
         let weight = chain.iter().map(|run| {
             let only = std::slice::from_ref(run);
             heaviest(&facts, only)
@@ -69,4 +72,60 @@ fn what_is_in_place_is_the_heaviest_of_all_chains() {
         seen += 1;
     });
     assert_eq!(seen, (0..=5).map(|count| 11_usize.pow(count)).sum::<usize>());
+}
+
+/// Single batches that do not continue one another, at these offsets.
+fn scattered(offsets: impl IntoIterator<Item = i64>) -> Vec<Fact> {
+    facts(&offsets.into_iter().map(|first| Part::Batch { first, last: first, size: 100 }).collect::<Vec<_>>())
+}
+
+#[test]
+fn many_runs_are_judged_in_parts() {
+    // Every tenth batch is far above those after it, which outweigh it in each part.
+    let facts = scattered((0..200).map(|number| if number % 10 == 5 { 100_000 - number } else { 2 * number }));
+    let file = file(0, &facts);
+    let whole = map(&[file], Compaction::Unknown);
+    let parts = map_in_parts(&[file], Compaction::Unknown, &mut AnyRecords::default(), 8).unwrap();
+    for (most, expected) in [(200, false), (199, true)] {
+        let found = map_in_parts(&[file], Compaction::Unknown, &mut AnyRecords::default(), most).unwrap();
+        assert_eq!(found.is_in_parts(0), expected, "{most}");
+    }
+    assert_eq!(parts.findings().filter(|finding| *finding == Finding::InParts { file: 0 }).count(), 1);
+    assert!(parts.in_offset_order().eq(whole.in_offset_order()));
+    assert_eq!(parts.missing(), whole.missing());
+}
+
+#[test]
+fn a_part_is_settled_by_the_runs_after_it() {
+    let most = 6;
+    for contradicting in 1..=most {
+        // One heavy batch, which contradicts some after it.
+        let mut parts = vec![Part::Batch { first: 0, last: 0, size: 100 }];
+        parts.push(Part::Batch { first: 1000, last: 1000, size: 100 * contradicting as u64 - 50 });
+        parts.extend((1..=contradicting as i64).map(|number| Part::Batch {
+            first: 2 * number,
+            last: 2 * number,
+            size: 100,
+        }));
+        parts.extend((1..20).map(|number| Part::Batch {
+            first: 1000 + 2 * number,
+            last: 1000 + 2 * number,
+            size: 100,
+        }));
+        let facts = facts(&parts);
+        let runs = continuous(facts.iter().enumerate().filter_map(|(index, fact)| Some((index, fact.batch()?))));
+        let is_taken = |most| heaviest_chain(&facts, &runs, None, most).iter().any(|run| run.facts.start == 1);
+        assert!(!is_taken(MOST_RUNS));
+        assert_eq!(is_taken(most), contradicting > most - 2, "{contradicting}");
+    }
+}
+
+#[test]
+fn a_file_without_a_believed_name_is_judged_in_parts_too() {
+    let (first, rest) = (scattered([0, 10, 20]), scattered([22, 24, 26, 28]));
+    let files = [file(0, &first), file(1000, &rest), file(2000, &[])];
+    for (most, expected) in [(4, false), (3, true)] {
+        let found = map_in_parts(&files, Compaction::Unknown, &mut AnyRecords::default(), most).unwrap();
+        assert_eq!((found.window(1), found.is_in_parts(0), found.is_in_parts(1)), (None, false, expected));
+    }
 }

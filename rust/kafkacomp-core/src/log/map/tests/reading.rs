@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{SegmentFacts, file, map};
+use super::{file, map};
+use crate::CompressionType;
+use crate::compress::Compression;
+use crate::log::error::{Error, ReadError};
 use crate::log::map::{
-    Agreement, BatchFact, BatchId, ByteRange, CompareRecords, Fact, OffsetRange, Placement, StoredRecords, Survey, Use,
-    map_of, windows,
+    Agreement, BatchFact, BatchId, CompareRecords, Fact, Placement, StoredRecords, Survey, Use, map_of,
 };
 use crate::log::{Compaction, InMemory, MemorySegment, OpenSegment, ReadAt};
 use crate::record::layout::v2::RECORD_BATCH_OVERHEAD;
@@ -82,6 +84,10 @@ fn a_batch_without_possible_offsets_is_corrupt() {
         assert_eq!(offsets(&survey), [(0, 2), (5, 6)]);
         assert_eq!((survey.facts().len(), survey.corrupt_ranges().len()), (3, 1));
         let facts = survey.facts();
+        assert_eq!(
+            (facts[1].bytes().start(), facts[1].bytes().end()),
+            (facts[0].bytes().end(), facts[2].bytes().start())
+        );
         assert_eq!(map(&[file(0, facts)], Compaction::Unknown).missing().len(), 1);
     }
 }
@@ -137,22 +143,59 @@ fn bytes_that_are_gone_are_an_error_and_no_answer() {
     let placement =
         |index: usize| Placement { id: BatchId { file: 0, index }, offsets: facts[index].batch().unwrap().offsets() };
     let mut records = StoredRecords::new([(file(0, facts), &source as &dyn OpenSegment)], CAP);
-    assert!(records.compare(placement(0), placement(1)).is_err());
+    let found = records.compare(placement(0), placement(1));
+    assert!(matches!(found, Err(Error::Read(ReadError::Shrunk { length: 61, .. }))), "{found:?}");
+}
+
+/// Compares two batches of a file.
+fn compare(data: &[u8], max_output_size: usize) -> Result<Agreement, Error> {
+    let source = MemorySegment(Arc::new(data.to_vec()));
+    let survey = verified(&InMemory(data));
+    let facts = survey.facts();
+    let placement =
+        |index: usize| Placement { id: BatchId { file: 0, index }, offsets: facts[index].batch().unwrap().offsets() };
+    let mut records = StoredRecords::new([(file(0, facts), &source as &dyn OpenSegment)], max_output_size);
+    records.compare(placement(0), placement(1))
 }
 
 #[test]
-fn old_compacted_segments_may_exceed_their_reach() {
-    let far = 1 << 32;
-    for (magic, count, is_believed) in [(1, 2, true), (0, 2, true), (1, 1, false), (2, 2, false)] {
-        let mut parts = Vec::new();
-        for number in 0..=count {
-            let offset = if number == 0 { 0 } else { far + number };
-            let bytes = ByteRange::sized(100 * number as u64, 100).unwrap();
-            let offsets = OffsetRange::inclusive(offset, offset).unwrap();
-            parts.push(Fact::Batch(BatchFact::new(bytes, offsets, 0, None, magic).unwrap()));
-        }
-        let segment: [SegmentFacts<'_>; 1] = [file(0, &parts)];
-        let window = windows(&segment)[0].unwrap();
-        assert_eq!(window.end(), if is_believed { i64::MAX } else { 1 << 31 }, "{magic} {count}");
+fn records_that_differ_in_any_field_are_different() {
+    let batch = |timestamp, key: &[u8], value: &[u8], header: &[u8]| {
+        let mut builder = RecordBatchBuilder::new(BatchSettings::default()).unwrap();
+        let raw = [&[2, b'k', header.len() as u8 * 2], header].concat();
+        builder.append(0, timestamp, Some(key), Some(value), Headers::new(&raw, 1)).unwrap();
+        let mut data = Vec::new();
+        builder.build(&mut data).unwrap();
+        data
+    };
+    let original = batch(1, b"k", b"v", b"h");
+    for (other, expected) in [
+        (batch(1, b"k", b"v", b"h"), Agreement::Same),
+        (batch(2, b"k", b"v", b"h"), Agreement::Different),
+        // It has no timestamp.
+        (batch(-1, b"k", b"v", b"h"), Agreement::Same),
+        (batch(1, b"l", b"v", b"h"), Agreement::Different),
+        (batch(1, b"k", b"w", b"h"), Agreement::Different),
+        (batch(1, b"k", b"v", b"i"), Agreement::Different),
+    ] {
+        assert_eq!(compare(&[original.clone(), other.clone()].concat(), CAP).unwrap(), expected);
+        assert_eq!(compare(&[other, original.clone()].concat(), CAP).unwrap(), expected);
     }
+}
+
+#[test]
+fn corrupt_records_are_not_the_same_as_anything_and_a_limit_is_an_error() {
+    let intact = batch(&[0, 1], "");
+    let mut corrupt = intact.clone();
+    corrupt[RECORD_BATCH_OVERHEAD..].fill(0xff);
+    MutableRecordBatch::new(&mut corrupt, 0).unwrap().update_checksum();
+    assert_eq!(compare(&[intact.clone(), corrupt].concat(), CAP).unwrap(), Agreement::Different);
+    let compression = Compression::of(CompressionType::Gzip);
+    let mut builder = RecordBatchBuilder::new(BatchSettings { compression, ..BatchSettings::default() }).unwrap();
+    builder.append(0, 0, None, Some(&[7; 1000]), Headers::EMPTY).unwrap();
+    let mut compressed = Vec::new();
+    builder.build(&mut compressed).unwrap();
+    let data = [intact, compressed].concat();
+    assert_eq!(compare(&data, CAP).unwrap(), Agreement::Different);
+    assert!(compare(&data, 500).is_err());
 }

@@ -1,95 +1,18 @@
-//! The map of real segments against the truth: files that brokers wrote are split into segments, and damaged. What was there is
-//! known, so that every intact batch must be delivered, nothing else, and everything else named as missing.
-//!
-//! The long form, which `make test-all` runs, has more cases.
-
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test")]
+//! Damage that only destroys, and pages of the same partition: every intact batch is delivered, nothing else, and everything else
+//! is named as missing.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use kafkacomp_core::log::map::{
-    BatchFact, Fact, LogMap, OffsetRange, SegmentFacts, StoredRecords, Survey, judge, map_of,
-};
 use std::sync::Arc;
 
+use kafkacomp_core::log::map::{BatchFact, Fact, LogMap, OffsetRange, SegmentFacts, StoredRecords, Survey, map_of};
 use kafkacomp_core::log::{Compaction, ContentError, InMemory, MemorySegment, OpenSegment};
 use kafkacomp_core::record::Error;
 
-/// Above the content of every valid batch of these files.
-const CAP: usize = 1 << 24;
-const PAGE: usize = 4096;
+use super::logs::{CAP, File, PAGE, Random, segment, segments, split};
+
 /// Offset, size, leader epoch and magic of a batch, before its checksum.
 const UNCOVERED: usize = 17;
-
-/// A segment file of a partition.
-#[derive(Clone)]
-struct File {
-    name: i64,
-    bytes: Vec<u8>,
-    /// The batches that it had: offsets and bytes, by position.
-    truth: BTreeMap<usize, (OffsetRange, Vec<u8>)>,
-}
-
-/// Pseudorandom numbers (`SplitMix64`).
-struct Random(u64);
-
-impl Random {
-    /// A number below `end`, which is not 0.
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % end as u64) as usize
-    }
-}
-
-/// The intact segments of the vectors with at least three batches, with their batches.
-fn segments() -> Vec<(Vec<u8>, Vec<BatchFact>)> {
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors")];
-    let mut found = BTreeMap::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|suffix| suffix == "log") {
-                let bytes = std::fs::read(path).unwrap();
-                let survey = Survey::verified(&InMemory(&bytes), CAP, &mut |_| Ok(None)).unwrap();
-                let batches: Vec<BatchFact> = survey.facts().iter().filter_map(Fact::batch).copied().collect();
-                let name = batches.first().map_or(0, |batch| batch.offsets().start());
-                let is_intact = batches.len() == survey.facts().len();
-                if is_intact
-                    && batches.len() > 2
-                    && judge(&segment(name, survey.facts()), OffsetRange::new(name, i64::MAX)).is_in_order()
-                {
-                    found.insert(bytes, batches);
-                }
-            }
-        }
-    }
-    assert!(found.len() > 50, "{}", found.len());
-    found.into_iter().collect()
-}
-
-fn segment(name: i64, facts: &[Fact]) -> SegmentFacts<'_> {
-    SegmentFacts { name, facts, is_truncated: false, valid: None }
-}
-
-/// A segment as a partition of up to four segments.
-fn split(random: &mut Random, bytes: &[u8], batches: &[BatchFact]) -> Vec<File> {
-    let mut files: Vec<File> = Vec::new();
-    for (number, batch) in batches.iter().enumerate() {
-        if number == 0 || (files.len() < 4 && random.below(batches.len()) < 4) {
-            files.push(File { name: batch.offsets().start(), bytes: Vec::new(), truth: BTreeMap::new() });
-        }
-        let data = &bytes[batch.bytes().start() as usize..batch.bytes().end() as usize];
-        let file = files.last_mut().unwrap();
-        file.truth.insert(file.bytes.len(), (batch.offsets(), data.to_vec()));
-        file.bytes.extend_from_slice(data);
-    }
-    files
-}
 
 /// A page of a file, the last of which is shorter.
 fn page(random: &mut Random, file: &File) -> Option<std::ops::Range<usize>> {
