@@ -13,7 +13,9 @@ use kafkacomp_arrow::{
 };
 use kafkacomp_core::log::LogFormat;
 use pyo3::exceptions::{PyMemoryError, PyModuleNotFoundError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use pyo3_arrow::PyRecordBatch;
 use pyo3_arrow::error::PyArrowResult;
@@ -31,6 +33,23 @@ use crate::value::PackageClass;
 
 static SCAN_REPORT: PackageClass = PackageClass::new("kafkacomp.arrow._report", "ScanReport");
 static SKIPPED_RANGE: PackageClass = PackageClass::new("kafkacomp.arrow._report", "SkippedRange");
+static ANOMALIES: Logger = Logger { name: "kafkacomp", logger: PyOnceLock::new() };
+static LOSSES: Logger = Logger { name: "kafkacomp.losses", logger: PyOnceLock::new() };
+
+/// A logger of Python, which is looked up once: for a short source, each look-up would be a percent of the scan.
+struct Logger {
+    name: &'static str,
+    logger: PyOnceLock<Py<PyAny>>,
+}
+
+impl Logger {
+    fn warn(&self, py: Python<'_>, message: &str) -> PyResult<()> {
+        let logger = self.logger.get_or_try_init(py, || -> PyResult<_> {
+            Ok(call(&py.import("logging")?.getattr("getLogger")?, (self.name,))?.unbind())
+        })?;
+        call(&logger.bind(py).getattr(intern!(py, "warning"))?, (intern!(py, "%s"), message)).map(drop)
+    }
+}
 
 /// The names of all columns, in the order of the documentation.
 #[pyfunction]
@@ -133,13 +152,8 @@ impl Stream {
             self.warned = self.warned.saturating_add(anomalies.len());
             (anomalies, if end { report.losses().collect() } else { Vec::new() })
         };
-        for (name, messages) in [("kafkacomp", anomalies), ("kafkacomp.losses", losses)] {
-            for message in &messages {
-                let logger = call(&py.import("logging")?.getattr("getLogger")?, (name,))?;
-                call(&logger.getattr("warning")?, ("%s", message))?;
-            }
-        }
-        Ok(())
+        anomalies.iter().try_for_each(|message| ANOMALIES.warn(py, message))?;
+        losses.iter().try_for_each(|message| LOSSES.warn(py, message))
     }
 
     /// Stores the exception and returns the part of it that a C stream can transport: an error code, for lack of memory, an error of
