@@ -13,7 +13,8 @@
 //! 3. **In a record set** (bytes, a file object, a cell), nothing else judges offsets, as names and other segments do in a log.
 //!    There, rule 1 is true of all corrupt batches, and in a log of truncated last ones and, for messages, of wrappers. Also, a
 //!    batch counts only if its offset is not below those before and another batch or the end follows it. Batches between two
-//!    corrupt ranges count if their offsets fit between those around them.
+//!    corrupt ranges count if their offsets fit between those around them. The corrupt bytes may end within an offset, which no
+//!    checksum covers: see [`Resync::is_believed`].
 //!
 //! The same rules decide for every reader whether the end of a source truncates its last batch ([`truncated`]).
 
@@ -120,9 +121,17 @@ impl Judge {
 
     /// Whether `offset` is below the expected one, or so far above it that no segment has both.
     fn is_contradicted(&self, offset: i64) -> bool {
-        self.expected()
-            .is_some_and(|expected| offset < expected || offset.saturating_sub(expected) > MAX_RELATIVE_OFFSET)
+        self.is_below(offset) || self.expected().is_some_and(|expected| is_beyond(expected, offset))
     }
+
+    fn is_below(&self, offset: i64) -> bool {
+        self.expected().is_some_and(|expected| offset < expected)
+    }
+}
+
+/// Whether `offset` is so far above `other` that no segment has both.
+fn is_beyond(other: i64, offset: i64) -> bool {
+    offset.saturating_sub(other) > MAX_RELATIVE_OFFSET
 }
 
 impl<F: Layout> Resync<F> {
@@ -132,6 +141,50 @@ impl<F: Layout> Resync<F> {
     /// # Errors
     /// [`ReadError`] if the bytes cannot be read.
     pub fn resume(
+        &mut self,
+        source: &dyn ReadAt,
+        position: u64,
+        before: Option<Before>,
+        is_record_set: bool,
+    ) -> Result<u64, ReadError> {
+        let mut at = self.continuation(source, position, before, is_record_set)?;
+        if is_record_set && at < self.end {
+            let corrupt = self.claim(source, position)?.filter(|claim| claim.is_regular);
+            while at < self.end && !self.is_believed(source, at, before, corrupt)? {
+                at = self.continuation(source, at, before, is_record_set)?;
+            }
+        }
+        Ok(at)
+    }
+
+    /// Whether the offset of the batch at `position` can be right, which is the first one after corrupt bytes. A segment has no two
+    /// offsets that are more than 2^31 - 1 apart, unless compaction before Kafka 2.0 made it. A batch that is farther above the one
+    /// before is believed only if the one after it continues its offsets. If none is before, the one after it takes its place, or
+    /// the header of the corrupt one.
+    fn is_believed(
+        &mut self,
+        source: &dyn ReadAt,
+        position: u64,
+        before: Option<Before>,
+        corrupt: Option<Claim>,
+    ) -> Result<bool, ReadError> {
+        let Some(claim) = self.claim(source, position)? else { return Ok(true) };
+        if before.is_some_and(|before| !is_beyond(before.end_offset(), claim.least())) {
+            return Ok(true);
+        }
+        let end = position.saturating_add(claim.candidate.length);
+        let next = match self.check(source, end, self.end)? {
+            Check::Intact(_) => self.claim(source, end)?,
+            Check::Corrupt { .. } | Check::NoBatch | Check::TooFar => None,
+        };
+        let before = before.map(|before| before.end_offset());
+        let nearest = before.or(next.or(corrupt).map(|other| other.last));
+        let is_continued = next.is_some_and(|next| next.least() > claim.last);
+        Ok(is_continued || nearest.is_none_or(|nearest| !is_beyond(nearest, claim.least())))
+    }
+
+    /// As [`resume`](Self::resume), whatever the offset of the batch.
+    fn continuation(
         &mut self,
         source: &dyn ReadAt,
         position: u64,
@@ -219,7 +272,7 @@ impl<F: Layout> Resync<F> {
     fn corrupt(&mut self, source: &dyn ReadAt, position: u64, judge: &Judge) -> Result<Option<Corrupt>, ReadError> {
         let Some(claim) = self.claim(source, position)?.filter(|claim| claim.is_regular) else { return Ok(None) };
         // A corrupt header may have any offset.
-        if judge.expected().is_some_and(|expected| claim.least().saturating_sub(expected) > MAX_RELATIVE_OFFSET) {
+        if judge.expected().is_some_and(|expected| is_beyond(expected, claim.least())) {
             return Ok(None);
         }
         Ok(Some(Corrupt {
@@ -243,7 +296,8 @@ impl<F: Layout> Resync<F> {
             }
         }
         let may_be_inner = claim.is_message && judge.before.is_none_or(|before| before.is_wrapper);
-        if (may_be_inner || judge.is_record_set) && judge.is_contradicted(claim.least()) {
+        let offset = claim.least();
+        if (may_be_inner && judge.is_contradicted(offset)) || (judge.is_record_set && judge.is_below(offset)) {
             return Ok(Verdict::Inside);
         }
         if !may_be_inner && !judge.is_record_set {

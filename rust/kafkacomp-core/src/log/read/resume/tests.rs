@@ -97,3 +97,34 @@ fn messages_in_a_wrapper_are_not_of_the_log() {
         }
     }
 }
+
+#[test]
+fn an_offset_far_above_those_before_is_not_believed_on_its_own() {
+    let far = i64::from_be_bytes([7; 8]);
+    let wrapper = |offset: i64| message(1, 2, offset, b"not decoded");
+    let plain = |offset: i64| batch(offset, 1, &record(b"a value"));
+    for made in [&wrapper as &dyn Fn(i64) -> Vec<u8>, &plain] {
+        let before = made(9);
+        let mut corrupt = made(19);
+        // The hole ends within the offset of the batch after it.
+        *corrupt.last_mut().unwrap() = 7;
+        let position = before.len();
+        let at = position + corrupt.len();
+        let next_to = |after: &[Vec<u8>]| {
+            let data = [&[before.clone(), corrupt.clone()], after].concat().concat();
+            (next(&data, position, Some(&before), true).0, data.len())
+        };
+        let (found, _) = next_to(&[made(far), made(39), made(49)]);
+        assert_eq!(found, at + made(far).len());
+        let (found, end) = next_to(&[made(far)]);
+        assert_eq!(found, end);
+        assert_eq!(next_to(&[made(far), made(far + 10)]).0, at, "compaction made such segments");
+        assert_eq!(next_to(&[made(19 + (1 << 31))]).0, at + made(0).len());
+        assert_eq!(next_to(&[made(9 + (1 << 31))]).0, at);
+        // No batch is before the corrupt one.
+        let data = [corrupt.clone(), made(far), made(39)].concat();
+        assert_eq!(next(&data, 0, None, true).0, corrupt.len() + made(far).len());
+        let data = [corrupt, made(far)].concat();
+        assert_eq!(next(&data, 0, None, true).0, data.len());
+    }
+}
