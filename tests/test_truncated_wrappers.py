@@ -82,6 +82,8 @@ def check_log(name: str, folder: Path, damages: list[Damage]) -> None:
     data = path.read_bytes()
     truth = read(data)
     offsets = {offset for offset, _, _ in truth}
+    # Of control batches, and of batches of magic 2 whose last records compaction has removed.
+    last_offsets = offsets | {batch.last_offset for batch in record.read_batches(data)}
     for number, damage in enumerate(damages):
         left, place = damaged(data, *damage), (name, *damage)
         partition = folder / str(number) / "t-0"
@@ -91,7 +93,7 @@ def check_log(name: str, folder: Path, damages: list[Damage]) -> None:
         assert read(partition) <= truth, place
         assert strict(partition) <= truth, place
         report = log.verify_segment(segment)
-        assert report.last_offset is None or report.last_offset in offsets, place
+        assert report.last_offset is None or report.last_offset in last_offsets, place
         target = folder / str(number) / "repaired" / "t-0"
         try:
             log.repair(partition, target)
@@ -124,8 +126,8 @@ def test_nothing_that_was_not_in_the_log(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sorted(VECTORS))
 def test_nothing_at_many_truncations_and_holes(name: str, tmp_path: Path) -> None:
     size = VECTORS[name].stat().st_size
-    check_bytes(name, [(cut, None) for cut in range(max(1, size - 20_000), size, 29)] + some(name, 100))
-    check_log(name, tmp_path, some(name, 4))
+    check_bytes(name, [(cut, None) for cut in range(max(1, size - 20_000), size, 97)] + some(name, 40))
+    check_log(name, tmp_path, some(name, 3))
 
 
 def test_offsets_far_above_the_base_offset(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 use super::*;
 use crate::checksum::crc32;
 use crate::log::read::test_batches::{batch, record};
+use crate::log::{BatchLayout, InMemory};
 
 fn text(base: i64) -> Vec<u8> {
     batch(base, 1, &record(format!("value {base} ").repeat(200).as_bytes()))
