@@ -1,5 +1,6 @@
 use super::*;
 use crate::checksum::crc32;
+use crate::log::read::resync::PIECE;
 use crate::log::read::test_batches::{batch, record};
 use crate::log::{BatchLayout, InMemory};
 
@@ -71,6 +72,21 @@ fn a_wrong_size_is_proven_by_the_checksum_or_by_the_next_offset() {
     batches[4][8..21].copy_from_slice(&[0x7f, 0, 0, 0, 0, 0, 0, 0, 2, 1, 2, 3, 4]);
     let position = batches[..4].concat().len();
     assert_eq!(next(&batches.concat(), position, Some(&text(3)), true).0, position + batches[4].len());
+}
+
+#[test]
+fn the_batch_after_a_wrong_size_is_found_among_zeros_and_wherever_a_piece_ends() {
+    let before = text(9);
+    for number in [0_i64, 5] {
+        for length in (PIECE as usize - 150..PIECE as usize).step_by(3) {
+            let value: Vec<u8> = number.to_be_bytes().into_iter().cycle().take(length).collect();
+            let mut large = batch(10, 1, &record(&value));
+            large[8] = 0x7f;
+            let end = before.len() + large.len();
+            let data = [before.as_slice(), &large, &text(11)].concat();
+            assert_eq!(next(&data, before.len(), Some(&before), true).0, end, "{number}, {length}");
+        }
+    }
 }
 
 #[test]

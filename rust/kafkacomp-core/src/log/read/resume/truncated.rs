@@ -4,20 +4,24 @@
 //! [`super`]. After a truncated batch whose header can be right, only positions are examined at which an offset close to its own
 //! is: in an intact response, the search computes no checksum, and takes about as long as `memchr`.
 
+use memchr::memchr_iter;
 use memchr::memmem::Finder;
 
-use super::super::candidate::{BatchLayout, Layout};
+use super::super::candidate::{BatchLayout, Claim, Layout};
 use super::super::resync::{PIECE, Resync};
 use super::super::source::{InMemory, ReadAt};
-use super::super::window::leading_zeros;
 use super::{Before, Judge};
 use crate::log::error::ReadError;
+use crate::record::batch::{MAGIC_OFFSET, SIZE_OFFSET};
+use crate::record::layout::v0_v1::RECORD_OVERHEAD_V0;
 use crate::record::{Batches, Error, RecordBatch, Tail};
 
 /// The number of bytes of an offset that are the same in batches near one another.
 const PREFIX: usize = 5;
 /// The number of offsets after a batch in which the last offset of the next one is expected.
 const FEW_OFFSETS: i64 = 1 << 16;
+/// The number of positions that are examined at once.
+const BLOCK: usize = 128;
 
 impl<F: Layout> Resync<F> {
     /// Where the log continues after the batch at `position`, which the end of the source may truncate; the end if it does. Only a
@@ -39,15 +43,12 @@ impl<F: Layout> Resync<F> {
                 continue;
             }
             searched.push(prefix);
-            let finder = Finder::new(&prefix);
             let mut from = position.saturating_add(1);
             // The checksum of the truncated batch is computed again.
             judge.corrupt = self.corrupt(source, position, judge)?;
-            while let Some(start) = self.find(source, from, found, &finder)? {
+            while let Some((start, claim)) = self.find(source, from, found, prefix)? {
                 from = start.saturating_add(1);
-                if let Some(claim) = F::claim(&self.header(source, start)?)
-                    && self.is_after_wrong_size(source, start, &claim, judge)?
-                {
+                if self.is_after_wrong_size(source, start, &claim, judge)? {
                     found = start;
                 }
             }
@@ -55,29 +56,36 @@ impl<F: Layout> Resync<F> {
         Ok(found)
     }
 
-    /// The first position in `[from, to)` at which a batch may begin, judged by its magic, its size and the first bytes of its
-    /// offset.
-    fn find(&mut self, source: &dyn ReadAt, from: u64, to: u64, prefix: &Finder<'_>) -> Result<Option<u64>, ReadError> {
+    /// The first position in `[from, to)` at which the header of a batch with these first bytes of its offset may be.
+    fn find(
+        &mut self,
+        source: &dyn ReadAt,
+        from: u64,
+        to: u64,
+        prefix: [u8; PREFIX],
+    ) -> Result<Option<(u64, Claim)>, ReadError> {
+        let finder = Finder::new(&prefix);
         let mut at = from;
         while at < to {
             let loaded = at.saturating_add(PIECE).min(self.end);
             self.window.load(source, at, loaded, self.end)?;
             let data = self.window.slice(source, at, loaded);
             let mut index = 0;
-            while let Some(next) = prefix.find(&data[index..]) {
+            while let Some(next) = data.get(index..).and_then(|rest| finder.find(rest)) {
                 index = index.saturating_add(next);
-                let start = at.saturating_add(index as u64);
-                if start >= to {
-                    return Ok(None);
+                let rest = data.get(index..).unwrap_or_default();
+                for offset in memchr_iter(0, &ruled_out(rest, prefix)) {
+                    let start = at.saturating_add(index.saturating_add(offset) as u64);
+                    let header = rest.get(offset..).unwrap_or_default();
+                    // In the next piece, all of the header is there.
+                    if start >= to || (header.len() < F::HEADER && loaded < self.end) {
+                        break;
+                    }
+                    if let Some(claim) = F::claim(header.get(..F::HEADER).unwrap_or(header)) {
+                        return Ok(Some((start, claim)));
+                    }
                 }
-                // No batch begins where its size would be zero.
-                let zeros = data.get(index.saturating_add(F::SIZE.0)..).map_or(0, leading_zeros);
-                if zeros >= F::SIZE.1 - F::SIZE.0 {
-                    index = index.saturating_add(zeros.saturating_sub(F::SIZE.1 - F::SIZE.0));
-                } else if F::hint(data, index, index.saturating_add(1), u64::MAX).is_some() {
-                    return Ok(Some(start));
-                }
-                index = index.saturating_add(1);
+                index = index.saturating_add(BLOCK);
             }
             if loaded == self.end {
                 break;
@@ -87,6 +95,26 @@ impl<F: Layout> Resync<F> {
         }
         Ok(None)
     }
+}
+
+/// For each of the first positions of `data`, 0 if a batch with these first bytes of its offset may begin there, judged by its size and
+/// its magic. Values may be full of such bytes, as those of integers and low offsets are zeros, so that many positions are examined at
+/// once, by the vector instructions that the compiler makes of this.
+fn ruled_out(data: &[u8], prefix: [u8; PREFIX]) -> [u8; BLOCK] {
+    let mut block = [0; BLOCK + MAGIC_OFFSET];
+    let length = data.len().min(block.len());
+    block[..length].copy_from_slice(&data[..length]);
+    let [a, b, c, d, e] = prefix;
+    let mut found = [0; BLOCK];
+    for (at, found) in found.iter_mut().enumerate() {
+        let other =
+            (block[at] ^ a) | (block[at + 1] ^ b) | (block[at + 2] ^ c) | (block[at + 3] ^ d) | (block[at + 4] ^ e);
+        let size = at + SIZE_OFFSET;
+        let low = block[size + 3].saturating_sub(RECORD_OVERHEAD_V0 as u8 - 1);
+        let is_too_small = 1_u8.saturating_sub(block[size] | block[size + 1] | block[size + 2] | low);
+        *found = other | is_too_small | block[at + MAGIC_OFFSET].saturating_sub(2);
+    }
+    found
 }
 
 /// Checks that the end of a record set only truncates its last batch. `data` begin at the position `origin`, `tail` is what follows
