@@ -104,11 +104,11 @@ fn ruled_out(data: &[u8], prefix: [u8; PREFIX]) -> [u8; BLOCK] {
     let mut block = [0; BLOCK + MAGIC_OFFSET];
     let length = data.len().min(block.len());
     block[..length].copy_from_slice(&data[..length]);
-    let [a, b, c, d, e] = prefix;
+    let [first, second, third, fourth, fifth] = prefix;
     let mut found = [0; BLOCK];
     for (at, found) in found.iter_mut().enumerate() {
-        let other =
-            (block[at] ^ a) | (block[at + 1] ^ b) | (block[at + 2] ^ c) | (block[at + 3] ^ d) | (block[at + 4] ^ e);
+        let start = (block[at] ^ first) | (block[at + 1] ^ second) | (block[at + 2] ^ third);
+        let other = start | (block[at + 3] ^ fourth) | (block[at + 4] ^ fifth);
         let size = at + SIZE_OFFSET;
         let low = block[size + 3].saturating_sub(RECORD_OVERHEAD_V0 as u8 - 1);
         let is_too_small = 1_u8.saturating_sub(block[size] | block[size + 1] | block[size + 2] | low);
