@@ -8,7 +8,7 @@ import pytest
 
 import kafkacomp as kc
 from golden.expect import SMALL
-from kafkacomp import record
+from kafkacomp import message_set, record
 
 DATA = (SMALL / "modern" / "restarts" / "restarts-0" / "00000000000000000000.log").read_bytes()
 LEGACY = sorted((SMALL / "legacy").glob("broker-*/*.log"))
@@ -64,3 +64,16 @@ def test_intact_sets_read_the_same() -> None:
 def test_not_a_bool() -> None:
     with pytest.raises(TypeError, match=re.escape("verify_crc must be a bool, not str")):
         record.read_batches(DATA, verify_crc="no")  # type: ignore[arg-type]
+
+
+def test_a_response_that_ends_within_its_first_header_contains_nothing() -> None:
+    """Neither log format has anything to read in so few bytes, so that the format need not be known."""
+    for data in (DATA, message_set.write_messages([b"a value of 0.7"])):
+        for length in range(1, min(17, len(data))):
+            reader = kc.scan(data[:length])
+            assert reader.read_all().num_rows == 0
+            (warning,) = reader.report.warnings
+            assert "incomplete batch at byte 0" in warning
+            batches = record.read_batches(data[:length])
+            assert list(batches) == []
+            assert batches.partial_bytes == length

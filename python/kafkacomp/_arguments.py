@@ -185,7 +185,7 @@ def compression_type_of(compression_type: object) -> CompressionType:
 
 def checked_magic(magic: int) -> int:
     """Check a message format."""
-    if magic not in (0, 1, 2):
+    if magic not in (2, 1, 0):  # the default is compared first
         raise ValueError(f"magic must be 0, 1 or 2, not {magic!r}")
     return magic
 

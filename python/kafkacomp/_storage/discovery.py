@@ -82,6 +82,10 @@ def find_partitions(
         ValueError: a file is not a segment, by its name or content; or from ``choose``.
         TypeError: ``source`` is not bytes, a path, or a collection of these.
     """
+    alone = record_set(source)
+    if alone is not None:
+        alone.topic, alone.partition = topic, partition
+        return choose([alone])
     listing = list_sources(source, allowed=allowed, failed=failed, opened=opened)
     listing.warn()
     chosen = choose(named(listing.partitions, topic, partition))
@@ -223,12 +227,8 @@ def _listings(source: object, allowed: Allowed | None, opened: Opener, failed: F
     elif isinstance(source, str | os.PathLike):
         filesystem, path = opened(path_text("source", source))
         yield list_path(filesystem, path, allowed, may_vanish=failed is not None)
-    elif _is_bytes_like(source):
-        view = memoryview(source)  # type: ignore[arg-type]  # just tested
-        refuse_container(f"<{view.nbytes} bytes>", view.cast("B")[:HEAD_BYTES].tobytes() if view.c_contiguous else b"")
-        yield Listing([Partition(None, None, [Segment(f"<{view.nbytes} bytes>", source, view.nbytes)])])
-    elif hasattr(source, "read"):
-        yield Listing([_file_object(source)])
+    elif (alone := record_set(source)) is not None:
+        yield Listing([alone])
     elif isinstance(source, SegmentSource):
         yield source._listed()  # noqa: SLF001 - of the log's model
     elif isinstance(source, Iterable):
@@ -246,21 +246,25 @@ def _listings(source: object, allowed: Allowed | None, opened: Opener, failed: F
         raise TypeError(message)
 
 
-def _file_object(file: Any) -> Partition:  # noqa: ANN401 - whatever can be read
-    """Make a partition of a binary file object that contains a record set."""
-    opened = open_file_object(file)
-    name = opened.name
-    size = opened.size()
-    refuse_container(name, opened.read_at(min(size, HEAD_BYTES), 0))
-    return Partition(None, None, [Segment(name, opened, size)])
+def record_set(source: Any) -> Partition | None:  # noqa: ANN401 - any source
+    """Make a partition of bytes or of a binary file object; ``None`` for other sources. Nothing needs to be listed.
 
-
-def _is_bytes_like(source: object) -> bool:
+    Raises:
+        ValueError: the content is that of a container, not a record set.
+    """
     try:
-        memoryview(source)  # type: ignore[arg-type]  # that is the test
+        view = memoryview(source)
     except TypeError:
-        return False
-    return True
+        if isinstance(source, os.PathLike) or not hasattr(source, "read"):
+            return None
+        opened = open_file_object(source)
+        name, size, segment_source = opened.name, opened.size(), opened
+        head = opened.read_at(min(size, HEAD_BYTES), 0)
+    else:
+        name, size, segment_source = f"<{view.nbytes} bytes>", view.nbytes, source
+        head = view.cast("B")[:HEAD_BYTES].tobytes() if view.c_contiguous else b""
+    refuse_container(name, head)
+    return Partition(None, None, [Segment(name, segment_source, size)], is_checked=True)
 
 
 def list_path(

@@ -39,6 +39,8 @@ def loss_files_of(paths: StrPath | Iterable[StrPath]) -> list[LossFile]:
         ValueError: a file is not a loss file.
         TypeError: an argument is not a path.
     """
+    if paths == ():  # the default of all callers
+        return []
     is_one = isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable)
     found = []
     for each in cast("Iterable[StrPath]", [paths] if is_one else paths):

@@ -250,18 +250,18 @@ def find(
 def _with_bounds(partitions: list[Partition], start: Offsets, end: Offsets) -> list[BoundedPartition]:
     bounds: tuple[tuple[str, object], ...] = (("start_offset", start), ("end_offset", end))
     for name, bound in bounds:
-        if isinstance(bound, Mapping):
+        if bound is None or isinstance(bound, int):
+            _offset(name, bound)
+        elif isinstance(bound, Mapping):
             known = {(each.topic, each.partition) for each in partitions}
             for key, value in bound.items():
                 _offset(name, value)
                 if key not in known:
                     some = ", ".join(map(repr, sorted(known, key=str)[:_SHOWN]))
                     raise ValueError(f"{name}: no partition {key!r} in the source: expected some of {some}")
-        elif bound is not None and not isinstance(bound, int):
+        else:
             message = f"{name} must be an int or a mapping of (topic, partition) to int, not {type(bound).__name__}"
             raise TypeError(message)
-        else:
-            _offset(name, bound)
     bounded = [BoundedPartition(each, bound_of(start, each), bound_of(end, each)) for each in partitions]
     for each in bounded:
         if each.start_offset is not None and each.end_offset is not None and each.start_offset > each.end_offset:

@@ -13,7 +13,9 @@ use kafkacomp_arrow::{
 };
 use kafkacomp_core::log::LogFormat;
 use pyo3::exceptions::{PyMemoryError, PyModuleNotFoundError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use pyo3_arrow::PyRecordBatch;
 use pyo3_arrow::error::PyArrowResult;
@@ -31,6 +33,22 @@ use crate::value::PackageClass;
 
 static SCAN_REPORT: PackageClass = PackageClass::new("kafkacomp.arrow._report", "ScanReport");
 static SKIPPED_RANGE: PackageClass = PackageClass::new("kafkacomp.arrow._report", "SkippedRange");
+static WARNINGS: Logger = Logger { name: "kafkacomp", logger: PyOnceLock::new() };
+
+/// A logger of Python, which is looked up once: for a short source, each look-up would be a percent of the scan.
+struct Logger {
+    name: &'static str,
+    logger: PyOnceLock<Py<PyAny>>,
+}
+
+impl Logger {
+    fn warn(&self, py: Python<'_>, message: &str) -> PyResult<()> {
+        let logger = self.logger.get_or_try_init(py, || -> PyResult<_> {
+            Ok(call(&py.import("logging")?.getattr("getLogger")?, (self.name,))?.unbind())
+        })?;
+        call(&logger.bind(py).getattr(intern!(py, "warning"))?, (intern!(py, "%s"), message)).map(drop)
+    }
+}
 
 /// The names of all columns, in the order of the documentation.
 #[pyfunction]
@@ -135,10 +153,7 @@ impl Stream {
             (warnings, !report.skipped.is_empty() || report.missing.has_lost())
         };
         self.warned = self.warned.saturating_add(warnings.len());
-        for warning in &warnings {
-            let logger = call(&py.import("logging")?.getattr("getLogger")?, ("kafkacomp",))?;
-            call(&logger.getattr("warning")?, ("%s", warning))?;
-        }
+        warnings.iter().try_for_each(|message| WARNINGS.warn(py, message))?;
         if end
             && has_losses
             && let Some(warn) = self.warn_of_losses.take()

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use kafkacomp_core::log::{LogFormat, ReadAt};
+use kafkacomp_core::record::batch::HEADER_SIZE_UP_TO_MAGIC;
 
 use crate::options::{ScanOptions, Segment};
 use crate::report::ScanError;
 
-/// The log format: the one of the options, otherwise that of the content, otherwise that of the name.
+/// The log format: the one of the options, otherwise that of the content, otherwise that of the name. Bytes that end within the
+/// first header contain nothing in either format: they count as a truncated batch.
 ///
 /// # Errors
 /// None of them determines it, or the bytes cannot be read.
@@ -25,7 +27,8 @@ pub fn log_format_of(
     }
     let content = LogFormat::of_named_content(source, length, &segment.name);
     let content = content.map_err(|error| ScanError::chunk(&segment.name, error))?;
-    let log_format = content.or_else(|| LogFormat::of_name(&segment.name));
+    let without_batch = (length < HEADER_SIZE_UP_TO_MAGIC as u64).then_some(LogFormat::Records);
+    let log_format = content.or_else(|| LogFormat::of_name(&segment.name)).or(without_batch);
     log_format.ok_or_else(|| ScanError::Undecided { segment: Arc::clone(&segment.name) })
 }
 

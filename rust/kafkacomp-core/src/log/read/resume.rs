@@ -13,28 +13,29 @@
 //! 3. **In a record set** (bytes, a file object, a cell), nothing else judges offsets, as names and other segments do in a log.
 //!    There, rule 1 is true of all corrupt batches, and in a log of truncated last ones and, for messages, of wrappers. Also, a
 //!    batch counts only if its offset is not below those before and another batch or the end follows it. Batches between two
-//!    corrupt ranges count if their offsets fit between those around them.
+//!    corrupt ranges count if their offsets fit between those around them. The corrupt bytes may end within an offset, which no
+//!    checksum covers: see [`Resync::is_believed`].
 //!
-//! The end of a fetch response truncates its last batch. That is not corruption, if no batch counts by these rules. So the
-//! same rules decide for every reader whether a truncated last batch is one, and where reading resumes. After a truncated batch
-//! whose header can be right, only positions are examined at which an offset close to its own is: in an intact response, the
-//! search compares a fifth of the bytes of that batch and computes no checksum.
+//! The same rules decide for every reader whether the end of a source truncates its last batch ([`truncated`]).
+
+mod truncated;
 
 use std::io;
 
 use super::batch_headers::BatchHeader;
-use super::candidate::{BatchLayout, Claim, Layout};
+use super::candidate::{Claim, Layout};
 use super::implied_offsets::implied_first;
-use super::resync::{Check, PIECE, Resync};
-use super::source::{InMemory, ReadAt, read_part};
-use super::window::leading_zeros;
+use super::resync::{Check, Resync};
+use super::source::{ReadAt, read_part};
 use crate::checksum::running::Running;
 use crate::log::error::ReadError;
 use crate::log::index::MAX_RELATIVE_OFFSET;
 use crate::memory;
 use crate::record::batch::LOG_OVERHEAD;
 use crate::record::layout::v2::RECORD_BATCH_OVERHEAD;
-use crate::record::{Batches, Error, RecordBatch, RecordReader, Tail};
+use crate::record::{RecordBatch, RecordReader};
+
+pub use truncated::{ensure_truncated, ensure_truncated_set};
 
 /// The number of bytes of batches that follow one another after which they are taken for batches of the log.
 const ENOUGH: u64 = 1 << 20;
@@ -44,27 +45,6 @@ const MOST_DECODED: usize = 8 << 20;
 const MOST_WRAPPERS: u32 = 16;
 /// The most runs of batches between corrupt ranges that are kept until what follows them is known.
 const MOST_FRAGMENTS: usize = 64;
-
-/// The number of bytes of an offset that are the same in batches near one another.
-const PREFIX: usize = 5;
-/// The number of offsets after a batch in which the last offset of the next one is expected.
-const FEW_OFFSETS: i64 = 1 << 16;
-
-/// Where `prefix` is in `data`. Compares about one of as many bytes as `prefix` has (Horspool's algorithm).
-fn position_of(data: &[u8], prefix: [u8; PREFIX]) -> Option<usize> {
-    let mut shifts = [PREFIX as u8; 256];
-    for (index, &byte) in prefix.iter().take(PREFIX - 1).enumerate() {
-        shifts[usize::from(byte)] = (PREFIX - 1 - index) as u8;
-    }
-    let mut at = 0_usize;
-    while let Some(&last) = data.get(at + PREFIX - 1) {
-        if last == prefix[PREFIX - 1] && data.get(at..).is_some_and(|rest| rest.starts_with(&prefix)) {
-            return Some(at);
-        }
-        at += usize::from(shifts[usize::from(last)]);
-    }
-    None
-}
 
 /// The last intact batch before corrupt bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,9 +121,17 @@ impl Judge {
 
     /// Whether `offset` is below the expected one, or so far above it that no segment has both.
     fn is_contradicted(&self, offset: i64) -> bool {
-        self.expected()
-            .is_some_and(|expected| offset < expected || offset.saturating_sub(expected) > MAX_RELATIVE_OFFSET)
+        self.is_below(offset) || self.expected().is_some_and(|expected| is_beyond(expected, offset))
     }
+
+    fn is_below(&self, offset: i64) -> bool {
+        self.expected().is_some_and(|expected| offset < expected)
+    }
+}
+
+/// Whether `offset` is so far above `other` that no segment has both.
+fn is_beyond(other: i64, offset: i64) -> bool {
+    offset.saturating_sub(other) > MAX_RELATIVE_OFFSET
 }
 
 impl<F: Layout> Resync<F> {
@@ -153,6 +141,50 @@ impl<F: Layout> Resync<F> {
     /// # Errors
     /// [`ReadError`] if the bytes cannot be read.
     pub fn resume(
+        &mut self,
+        source: &dyn ReadAt,
+        position: u64,
+        before: Option<Before>,
+        is_record_set: bool,
+    ) -> Result<u64, ReadError> {
+        let mut at = self.continuation(source, position, before, is_record_set)?;
+        if is_record_set && at < self.end {
+            let corrupt = self.claim(source, position)?.filter(|claim| claim.is_regular);
+            while at < self.end && !self.is_believed(source, at, before, corrupt)? {
+                at = self.continuation(source, at, before, is_record_set)?;
+            }
+        }
+        Ok(at)
+    }
+
+    /// Whether the offset of the batch at `position` can be right, which is the first one after corrupt bytes. A segment has no two
+    /// offsets that are more than 2^31 - 1 apart, unless compaction before Kafka 2.0 made it. A batch that is farther above the one
+    /// before is believed only if the one after it continues its offsets. If none is before, the one after it takes its place, or
+    /// the header of the corrupt one.
+    fn is_believed(
+        &mut self,
+        source: &dyn ReadAt,
+        position: u64,
+        before: Option<Before>,
+        corrupt: Option<Claim>,
+    ) -> Result<bool, ReadError> {
+        let Some(claim) = self.claim(source, position)? else { return Ok(true) };
+        if before.is_some_and(|before| !is_beyond(before.end_offset(), claim.least())) {
+            return Ok(true);
+        }
+        let end = position.saturating_add(claim.candidate.length);
+        let next = match self.check(source, end, self.end)? {
+            Check::Intact(_) => self.claim(source, end)?,
+            Check::Corrupt { .. } | Check::NoBatch | Check::TooFar => None,
+        };
+        let before = before.map(|before| before.end_offset());
+        let nearest = before.or(next.or(corrupt).map(|other| other.last));
+        let is_continued = next.is_some_and(|next| next.least() > claim.last);
+        Ok(is_continued || nearest.is_none_or(|nearest| !is_beyond(nearest, claim.least())))
+    }
+
+    /// As [`resume`](Self::resume), whatever the offset of the batch.
+    fn continuation(
         &mut self,
         source: &dyn ReadAt,
         position: u64,
@@ -224,67 +256,6 @@ impl<F: Layout> Resync<F> {
         Ok(F::claim(&self.header(source, position)?))
     }
 
-    /// Where the log continues after the batch at `position`, which the end of the source may truncate; the end if it does. Only a
-    /// batch with an offset close to those of the truncated one can continue the log, so that few bytes are examined.
-    fn after_truncated(&mut self, source: &dyn ReadAt, position: u64, judge: &mut Judge) -> Result<u64, ReadError> {
-        let Some(stated) = judge.corrupt.as_ref().map(|corrupt| corrupt.claim) else { return Ok(self.end) };
-        let next = stated.last.saturating_add(1);
-        let offsets = [Some(next), next.checked_add(FEW_OFFSETS), Some(stated.least()), judge.expected()];
-        let mut searched: Vec<[u8; PREFIX]> = Vec::new();
-        let mut found = self.end;
-        for offset in offsets.into_iter().flatten() {
-            let [prefix @ .., _, _, _] = offset.to_be_bytes();
-            if searched.contains(&prefix) {
-                continue;
-            }
-            searched.push(prefix);
-            let mut at = position;
-            // The checksum of the truncated batch is computed again.
-            judge.corrupt = self.corrupt(source, position, judge)?;
-            while let Some(start) = self.find(source, at.saturating_add(1), found, prefix)? {
-                at = start;
-                let header = self.header(source, start)?;
-                let Some(claim) = F::claim(&header) else {
-                    // No batch begins where its size would be zero.
-                    if let Some([0, 0, 0, 0]) = header.get(F::SIZE.0..F::SIZE.1) {
-                        let zeros = leading_zeros(&header) as u64;
-                        at = at.saturating_add(zeros.saturating_sub(F::SIZE.1 as u64));
-                    }
-                    continue;
-                };
-                if self.is_after_wrong_size(source, start, &claim, judge)? {
-                    found = start;
-                }
-            }
-        }
-        Ok(found)
-    }
-
-    /// The first position in `[from, to)` at which `prefix` is.
-    fn find(
-        &mut self,
-        source: &dyn ReadAt,
-        from: u64,
-        to: u64,
-        prefix: [u8; PREFIX],
-    ) -> Result<Option<u64>, ReadError> {
-        let mut at = from;
-        while at < to {
-            let end = at.saturating_add(PIECE).min(to);
-            self.window.load(source, at, end, self.end)?;
-            let data = self.window.slice(source, at, end);
-            if let Some(index) = position_of(data, prefix) {
-                return Ok(Some(at.saturating_add(index as u64)));
-            }
-            if end == to {
-                break;
-            }
-            // The prefix may begin in this piece and end in the next one.
-            at = end.saturating_sub(PREFIX as u64 - 1);
-        }
-        Ok(None)
-    }
-
     /// Where the message at `position` ends, if its checksum shows that only its size is wrong.
     fn end_by_lengths(&mut self, source: &dyn ReadAt, position: u64) -> Result<Option<u64>, ReadError> {
         let header = self.header(source, position)?;
@@ -301,7 +272,7 @@ impl<F: Layout> Resync<F> {
     fn corrupt(&mut self, source: &dyn ReadAt, position: u64, judge: &Judge) -> Result<Option<Corrupt>, ReadError> {
         let Some(claim) = self.claim(source, position)?.filter(|claim| claim.is_regular) else { return Ok(None) };
         // A corrupt header may have any offset.
-        if judge.expected().is_some_and(|expected| claim.least().saturating_sub(expected) > MAX_RELATIVE_OFFSET) {
+        if judge.expected().is_some_and(|expected| is_beyond(expected, claim.least())) {
             return Ok(None);
         }
         Ok(Some(Corrupt {
@@ -325,7 +296,8 @@ impl<F: Layout> Resync<F> {
             }
         }
         let may_be_inner = claim.is_message && judge.before.is_none_or(|before| before.is_wrapper);
-        if (may_be_inner || judge.is_record_set) && judge.is_contradicted(claim.least()) {
+        let offset = claim.least();
+        if (may_be_inner && judge.is_contradicted(offset)) || (judge.is_record_set && judge.is_below(offset)) {
             return Ok(Verdict::Inside);
         }
         if !may_be_inner && !judge.is_record_set {
@@ -448,37 +420,6 @@ impl<F: Layout> Resync<F> {
         }
         Ok(run)
     }
-}
-
-/// Checks that the end of a record set only truncates its last batch. `data` begin at the position `origin`, `tail` is what follows
-/// its last complete batch, and `before` is that batch.
-///
-/// # Errors
-/// [`Error::IncompleteBatch`] if the log continues after the incomplete batch, so that its size is wrong.
-pub fn ensure_truncated(
-    data: &[u8],
-    origin: u64,
-    tail: Option<Tail>,
-    before: Option<&RecordBatch<'_>>,
-) -> Result<(), Error> {
-    let Some(Tail::Partial { position, available, needed }) = tail else { return Ok(()) };
-    let (at, end) = (position.saturating_sub(origin), data.len() as u64);
-    let mut search = Resync::<BatchLayout>::new(at, end);
-    match search.resume(&InMemory(data), at, before.map(Before::of), true) {
-        Ok(next) if next < end => Err(Error::IncompleteBatch { position, available, needed }),
-        // Bytes in memory can be read.
-        Ok(_) | Err(_) => Ok(()),
-    }
-}
-
-/// [`ensure_truncated`] for all batches of `data`.
-///
-/// # Errors
-/// As there; a batch that is otherwise corrupt is not an error here.
-pub fn ensure_truncated_set(data: &[u8]) -> Result<(), Error> {
-    let mut batches = Batches::new(data, 0);
-    let last = batches.by_ref().map_while(Result::ok).last();
-    ensure_truncated(data, 0, batches.tail(), last.as_ref())
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 use super::*;
 use crate::checksum::crc32;
+use crate::log::read::resync::PIECE;
 use crate::log::read::test_batches::{batch, record};
+use crate::log::{BatchLayout, InMemory};
 
 fn text(base: i64) -> Vec<u8> {
     batch(base, 1, &record(format!("value {base} ").repeat(200).as_bytes()))
@@ -73,6 +75,21 @@ fn a_wrong_size_is_proven_by_the_checksum_or_by_the_next_offset() {
 }
 
 #[test]
+fn the_batch_after_a_wrong_size_is_found_among_zeros_and_wherever_a_piece_ends() {
+    let before = text(9);
+    for number in [0_i64, 5] {
+        for length in (PIECE as usize - 150..PIECE as usize).step_by(3) {
+            let value: Vec<u8> = number.to_be_bytes().into_iter().cycle().take(length).collect();
+            let mut large = batch(10, 1, &record(&value));
+            large[8] = 0x7f;
+            let end = before.len() + large.len();
+            let data = [before.as_slice(), &large, &text(11)].concat();
+            assert_eq!(next(&data, before.len(), Some(&before), true).0, end, "{number}, {length}");
+        }
+    }
+}
+
+#[test]
 fn messages_in_a_wrapper_are_not_of_the_log() {
     for magic in [0, 1] {
         let inner: Vec<u8> =
@@ -95,5 +112,36 @@ fn messages_in_a_wrapper_are_not_of_the_log() {
         for is_record_set in [false, true] {
             assert_eq!(next(&data, before.len(), Some(&before), is_record_set).0, end + after.len());
         }
+    }
+}
+
+#[test]
+fn an_offset_far_above_those_before_is_not_believed_on_its_own() {
+    let far = i64::from_be_bytes([7; 8]);
+    let wrapper = |offset: i64| message(1, 2, offset, b"not decoded");
+    let plain = |offset: i64| batch(offset, 1, &record(b"a value"));
+    for made in [&wrapper as &dyn Fn(i64) -> Vec<u8>, &plain] {
+        let before = made(9);
+        let mut corrupt = made(19);
+        // The hole ends within the offset of the batch after it.
+        *corrupt.last_mut().unwrap() = 7;
+        let position = before.len();
+        let at = position + corrupt.len();
+        let next_to = |after: &[Vec<u8>]| {
+            let data = [&[before.clone(), corrupt.clone()], after].concat().concat();
+            (next(&data, position, Some(&before), true).0, data.len())
+        };
+        let (found, _) = next_to(&[made(far), made(39), made(49)]);
+        assert_eq!(found, at + made(far).len());
+        let (found, end) = next_to(&[made(far)]);
+        assert_eq!(found, end);
+        assert_eq!(next_to(&[made(far), made(far + 10)]).0, at, "compaction made such segments");
+        assert_eq!(next_to(&[made(19 + (1 << 31))]).0, at + made(0).len());
+        assert_eq!(next_to(&[made(9 + (1 << 31))]).0, at);
+        // No batch is before the corrupt one.
+        let data = [corrupt.clone(), made(far), made(39)].concat();
+        assert_eq!(next(&data, 0, None, true).0, corrupt.len() + made(far).len());
+        let data = [corrupt, made(far)].concat();
+        assert_eq!(next(&data, 0, None, true).0, data.len());
     }
 }
