@@ -108,7 +108,7 @@ def test_output_limits_out_of_range(folder: Path) -> None:
 
 
 #: What no parameter takes by accident.
-WRONG = (5, None, [], {}, "", b"", object(), "a\0b")
+WRONG: tuple[object, ...] = (5, None, [], {}, "", b"", object(), "a\0b")
 MODULES = (kc, kc.log, kc.record, kc.message_set, kc.arrow, kc.advice, kc.gzip, kc.lz4, kc.snappy, kc.zstd)
 
 
