@@ -14,9 +14,9 @@
 //!    There, rule 1 is true of all corrupt batches, and in a log of truncated last ones and, for messages, of wrappers. Also, a
 //!    batch counts only if its offset is not below those before and another batch or the end follows it. Batches between two
 //!    corrupt ranges count if their offsets fit between those around them. The corrupt bytes may end within an offset, which no
-//!    checksum covers: see [`Resync::is_believed`].
+//!    checksum covers: see `Resync::is_believed`.
 //!
-//! The same rules decide for every reader whether the end of a source truncates its last batch ([`truncated`]).
+//! The same rules decide for every reader whether the end of a source truncates its last batch (`truncated`).
 
 mod truncated;
 
