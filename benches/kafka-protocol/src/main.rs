@@ -17,7 +17,7 @@ use bytes::{Bytes, BytesMut};
 use kafka_protocol::records::{
     Compression as TheirCompression, Record, RecordBatchDecoder, RecordBatchEncoder, RecordEncodeOptions, RecordSet,
 };
-use kafkacomp_arrow::source::files::MemorySegment;
+use kafkacomp_arrow::source::files::in_memory;
 use kafkacomp_arrow::{Partition, Scan, ScanOptions};
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::compress::Compression;
@@ -145,7 +145,7 @@ fn read(reader: &mut RecordReader, log: &[u8]) -> Result<Digest> {
 }
 
 fn arrow(log: &Arc<Vec<u8>>) -> Result<usize> {
-    let segments = vec![MemorySegment(Arc::clone(log)).whole("bench")];
+    let segments = vec![in_memory(Arc::clone(log), "bench")];
     let partition =
         Partition { topic: Some(Arc::from("flights")), partition: Some(0), segments, ..Partition::default() };
     let mut rows = 0;
