@@ -69,7 +69,7 @@ TRIES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "an empty path": (
         lambda _: kc.scan(""),
         ValueError,
-        r"the path is empty: give a path; '\.' is the current folder",
+        r"source is empty: give a path; '\.' is the current folder",
     ),
     "an empty target": (
         lambda _: kc.write(pa.table({"value": ["x"]}), "", topic="new"),

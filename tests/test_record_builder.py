@@ -121,7 +121,7 @@ def test_estimates_upper_bound() -> None:
         ({"value": b"", "headers": [(None, b"v")]}, TypeError, "a header key must be a str, not NoneType"),
         ({"value": b"", "headers": [("k", "v")]}, TypeError, "a header value must be bytes-like or None, not str"),
         ({"value": b"", "headers": [("k",)]}, ValueError, "tuple"),
-        ({"value": b"", "headers": 5}, TypeError, "not iterable"),
+        ({"value": b"", "headers": 5}, TypeError, "headers must be a mapping, or pairs of key and value, not int"),
         ({"value": b"", "timestamp": -2}, ValueError, "invalid negative timestamp -2"),
         ({"value": b"", "timestamp": 2**63}, ValueError, "out of the range of 64 bits"),
         ({"value": b"", "timestamp": "now"}, TypeError, "int"),
