@@ -373,6 +373,8 @@ class _Merge:
         """
         facts, home = self.maps[file].segment.facts, self.maps[file].home
         first, last = facts[run[0]], facts[run[-1]]
+        if last.last >= self.maps[file].segment.name + REACH:
+            return False
         low, _ = self.around(first.first)
         _, high = self.around(last.last)
         end = home[-1] if home else -1
@@ -451,7 +453,13 @@ class _Merge:
     def missing(self, hints: Hints) -> list[tuple[Range, Reason]]:
         """The complement of what is delivered, from the first name or batch to the last batch or name."""
         is_thinned = self.is_thinned()
-        names = {each.segment.name: file for file, each in enumerate(self.maps)}
+        names: dict[int, int] = {}
+        for file, each in enumerate(self.maps):
+            # Of files with the same name, the one that has a window.
+            before = names.get(each.segment.name)
+            known = None if before is None else self.maps[before].window
+            if not (known and known.start < known.end) or (each.window and each.window.start < each.window.end):
+                names[each.segment.name] = file
         starts = sorted(names)
         position = min([*starts, *(each.first for each in self.placed[:1])])
         end = max([*starts, position])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -22,7 +21,7 @@ from kafkacomp._storage.partition import Partition, Segment
 from kafkacomp._text import camel_case, json_fields, printable, time_text
 from kafkacomp._threads import map_on_threads
 from kafkacomp.exceptions import KafkaCompError
-from kafkacomp.log._check import PartitionCheck, is_too_large
+from kafkacomp.log._check import CheckOptions, check_partition, is_too_large
 from kafkacomp.log._rows import entries
 from kafkacomp.log._verify import Finding, error_at
 
@@ -270,26 +269,15 @@ def verify(
     ``progress`` is called with the bytes done since the last call, from any thread.
     """
     report = LogDirReport()
-    checks = [PartitionCheck(each, log_format, max_output_size, progress, known_losses) for each in partitions]
+    # A partition is read on several threads only if there are fewer partitions than threads.
+    inside = max(1, threads // max(1, len(partitions)))
+    options = CheckOptions(log_format, max_output_size, inside, known_losses, leaves_out_unread=True)
 
-    def check(one: tuple[PartitionCheck, Segment]) -> SegmentReport | OSError:
-        try:
-            return one[0].segment(one[1])
-        except OSError as error:
-            # An object whose bytes do not match its manifest, or that was deleted; other errors end the command.
-            if isinstance(one[1].source, str) or error.errno not in {errno.EIO, errno.ENOENT}:
-                raise
-            return error
+    def check(partition: Partition) -> PartitionReport:
+        return check_partition(partition, options, progress)
 
-    todo = [(each, segment) for each in checks for segment in each.partition.segments]
-    found: dict[str, SegmentReport] = {}
-    for (_, segment), each in zip(todo, map_on_threads(check, todo, threads), strict=True):
-        if isinstance(each, OSError):
-            report.errors.append(error_at(segment.name, 0, each.strerror or str(each)))
-        else:
-            found[segment.name] = each
-    for one in checks:
-        report.add(one.partition, one.report(found))
+    for partition, found in zip(partitions, map_on_threads(check, partitions, threads), strict=True):
+        report.add(partition, found)
     return report
 
 

@@ -15,7 +15,7 @@ from kafkacomp._storage.losses import loss_files_of
 from kafkacomp._storage.names import basename, parent_of
 from kafkacomp._text import count_text
 from kafkacomp.arrow import scan
-from kafkacomp.log._check import check_partition, check_segment
+from kafkacomp.log._check import CheckOptions, check_partition, check_segment
 from kafkacomp.log._checkpoint_files import read_leader_epoch_checkpoint, read_partition_metadata
 from kafkacomp.log._describe import describe_partition
 from kafkacomp.log._side_files import read_offset_index, read_producer_snapshot, read_time_index, read_transaction_index
@@ -138,7 +138,8 @@ class LogPartition:
             >>> report.is_intact, report.missing
             (True, ())
         """
-        return check_partition(self._found, known_losses=loss_files_of(known_losses), max_output_size=max_output_size)
+        options = CheckOptions(max_output_size=max_output_size, known_losses=loss_files_of(known_losses))
+        return check_partition(self._found, options)
 
     def info(self, *, deep: bool = False, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> PartitionInfo:
         """Summarize the content of the partition; the options are those of :meth:`LogDir.info`.

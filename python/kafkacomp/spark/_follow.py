@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING
 from kafkacomp import _kafkacomp
 from kafkacomp._storage.partition import SplitBoundaries
 from kafkacomp.exceptions import CorruptRecordError
-from kafkacomp.spark._overlap import runs
 from kafkacomp.spark._plan import split_segment
 from kafkacomp.spark._select import name_of
 
 if TYPE_CHECKING:
     from kafkacomp._storage.partition import AbortedRange, Partition, Segment
     from kafkacomp.spark._options import ReadOptions
-    from kafkacomp.spark._overlap import Ends, Run, SegmentsWithNext
 
 _LOGGER = logging.getLogger("kafkacomp")
 
@@ -43,7 +41,6 @@ class PartitionLog:
         self._follower = _kafkacomp.LogFollower(self._options.is_committed)
         self._segment: tuple[int, str] | None = None
         self._marks: dict[int, tuple[str, int]] = {}
-        self._ends: Ends = {}
         #: The offset after the last complete batch.
         self.end = 0
         #: The first offset that is not visible yet at the stream's isolation level.
@@ -121,12 +118,6 @@ class PartitionLog:
     def forget(self, offset: int) -> None:
         """Drop the state that is not needed to read from this offset on."""
         self._follower.forget(offset)
-
-    def runs(self, segments: SegmentsWithNext) -> list[Run]:
-        """Group the segments of a batch of the stream that have offsets in common."""
-        kept = {(segment.name, segment.size) for segment, _ in segments}
-        self._ends = {key: end for key, end in self._ends.items() if key in kept}
-        return runs(segments, self._options.log_format, self._ends)
 
     def splits(self, segment: Segment, start: int, end: int, next_base: int | None) -> list[Segment]:
         """Split these offsets of a segment into splits of about ``splitSize``.

@@ -7,9 +7,7 @@ opened:
 - a segment larger than ``splitSize``, to find the split boundaries;
 - all segments of a partition with ``read_committed``, because a transaction may end in any of them. Only headers and
   markers are read, once, and each task gets the aborted transactions that concern it;
-- the last segment, if it may contain an offset of the options, to check that the log reaches it;
-- the end of each segment that another one follows, to check whether they overlap. Segments that do are read by one
-  task (:mod:`kafkacomp.spark._overlap`).
+- the last segment, if it may contain an offset of the options, to check that the log reaches it.
 """
 
 from __future__ import annotations
@@ -128,18 +126,17 @@ def _tasks(partition: Partition, options: ReadOptions, pruning: Pruning) -> Iter
     known = transactions(partition, options) if options.is_committed else None
     aborted = _Aborted(known.aborted if known else [])
     parts = PartsOf(partition)
-    for run in runs(selected, options.log_format):
+    for run in runs(selected):
         segment, following = run.segments[0][0], run.next_base
         stable = known and known.last_stable_offset
         if stable is not None and (segment.first_offset or 0) >= stable:
             return  # no later offset is stable
         own = known and Transactions(stable, aborted.reaching_into(segment.first_offset, following))
-        start = max((each for each in (offsets.start, run.start) if each is not None), default=None)
         is_one = len(run.segments) == 1
         for segments in [[each] for each in split_segment(segment, options, following)] if is_one else [run.together()]:
             yield SegmentPartition(
                 parts.part(segments, own),
-                start,
+                offsets.start,
                 before_next(segments[-1], offsets.end),
                 pruning.start_timestamp,
                 pruning.end_timestamp,
@@ -150,16 +147,23 @@ class PartsOf:
     """Divides a partition into those of its tasks.
 
     Where the partition has a loss file, the context of a task is the segments next to its own: the batches on both
-    sides of missing offsets show whether these are a known loss.
+    sides of missing offsets show whether these are a known loss. A task that must judge the partition lists a local
+    folder; of other storage, its context has all other segments.
     """
 
     def __init__(self, partition: Partition) -> None:
         self._partition = partition
-        everything = (*partition.segments, *partition.context) if partition.has_loss_file else ()
-        self._in_order = sorted(everything, key=_first_offset)
+        everything = (*partition.segments, *partition.context)
+        self._is_local = all(isinstance(each.source, str) for each in everything)
+        is_needed = partition.has_loss_file or not self._is_local
+        self._in_order = sorted(everything if is_needed else (), key=_first_offset)
 
     def part(self, segments: list[Segment], transactions: Transactions | None) -> Partition:
         """The partition of a task."""
+        if not self._is_local:
+            names = {each.name for each in segments}
+            context = [each for each in self._in_order if each.name not in names]
+            return replace(self._partition, segments=segments, context=context, transactions=transactions)
         before = bisect_left(self._in_order, _first_offset(segments[0]), key=_first_offset)
         after = bisect_right(self._in_order, _first_offset(segments[-1]), key=_first_offset)
         context = self._in_order[max(before - 1, 0) : before] + self._in_order[after : after + 1]

@@ -59,24 +59,6 @@ pub fn end_offset(py: Python<'_>, source: SegmentFields<'_>, log_format: &str) -
     raised.or(py, found)
 }
 
-/// The offset after the greatest one that the end of the segment `source` has.
-#[pyfunction]
-pub fn reach(py: Python<'_>, source: SegmentFields<'_>, log_format: &str) -> PyResult<i64> {
-    let raised = Raised::default();
-    let (segment, options) = (interruptible(segment(source, &raised)?, &raised), options(log_format, false, None));
-    let found = py.detach(|| segment_ends::reach(&segment, &options)).map_err(|error| scan_to_py(py, error));
-    raised.or(py, found)
-}
-
-/// The first offset of the segment `source`: that in its name, or a lower one if its batches show that the name is wrong.
-#[pyfunction]
-pub fn start_offset(py: Python<'_>, source: SegmentFields<'_>, log_format: &str) -> PyResult<Option<i64>> {
-    let raised = Raised::default();
-    let (segment, options) = (interruptible(segment(source, &raised)?, &raised), options(log_format, false, None));
-    let found = py.detach(|| segment_ends::start_offset(&segment, &options)).map_err(|error| scan_to_py(py, error));
-    raised.or(py, found)
-}
-
 /// The batches, or messages of Kafka 0.7, that begin in a range of bytes.
 #[pyclass(module = "kafkacomp._kafkacomp", frozen, get_all)]
 pub struct ByteRange {

@@ -78,21 +78,10 @@ impl<'w, B: BatchFields> Rows<'w, B> {
             Records::V2(records) => return self.take_v2(records, block, sink),
             Records::V0V1(records) => records,
         };
-        if batch.base_offset().is_none()
-            && let Some(start) =
-                chunk_offsets.unwrapped(batch, records).map_err(|wrong| BatchError::Misplaced(wrong.0))?
-        {
-            let bounded = self.filter.starting_at(start);
-            let mut rows = Rows { filter: &bounded, ..self.again() };
-            return rows.take(|record| Ok(records.advance(record)?), sink);
+        if batch.base_offset().is_none() {
+            chunk_offsets.unwrapped(batch, records).map_err(|wrong| BatchError::Misplaced(wrong.0))?;
         }
         self.take(|record| Ok(records.advance(record)?), sink)
-    }
-
-    /// The rows of the same batch, for another part of its records.
-    fn again(&mut self) -> Rows<'_, B> {
-        let Self { builder, seen, options, report, batch, context, filter, start } = self;
-        Rows { builder, seen, options, report, batch, context, filter, start: *start }
     }
 
     /// Appends records a block at a time, as long as all are wanted, are simple and fit; the rest is appended one by one.

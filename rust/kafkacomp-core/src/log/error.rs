@@ -212,6 +212,14 @@ impl Error {
         }
     }
 
+    /// The same error of a segment that is only read.
+    pub fn into_read(self) -> ReadError {
+        match self {
+            Self::Read(error) => error,
+            other => ReadError::Io(io::Error::other(other)),
+        }
+    }
+
     /// The kind, which decides the category, Kafka's error code and Python's exception.
     pub fn kind(&self) -> ErrorKind {
         match self {

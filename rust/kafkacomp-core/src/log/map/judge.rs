@@ -37,7 +37,7 @@ pub(super) fn judge_in_parts(file: &SegmentFacts<'_>, window: Option<OffsetRange
 }
 
 /// Whether the offsets of all batches increase from the start of the window to its end.
-fn increases_within(facts: &[Fact], window: OffsetRange) -> bool {
+pub(super) fn increases_within(facts: &[Fact], window: OffsetRange) -> bool {
     let mut expected = window.start();
     facts.iter().filter_map(Fact::batch).all(|batch| {
         let offsets = batch.offsets();

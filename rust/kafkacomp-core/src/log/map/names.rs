@@ -41,9 +41,11 @@ fn at_home(
 /// What the leader's epochs say is never cut by a name, but the window of a name by what they say.
 fn between(files: &[SegmentFacts<'_>], believed: &[usize]) -> Vec<OffsetRange> {
     let start = |file: &SegmentFacts<'_>| file.valid.map_or(file.name, OffsetRange::start);
-    // The order is that of the names, unless epochs contradict them.
+    // The order is that of the names, unless epochs contradict them. Of files with the same name, the one that reaches farthest is
+    // the last, and has the window.
     let mut in_order: Vec<usize> = believed.to_vec();
-    in_order.sort_by_key(|&number| files.get(number).map(start));
+    let end = |file: &SegmentFacts<'_>| file.facts.iter().rev().find_map(Fact::batch).map(|last| last.offsets().end());
+    in_order.sort_by_key(|&number| files.get(number).map(|file| (start(file), end(file))));
     let mut windows = vec![OffsetRange::EMPTY; files.len()];
     let each = || in_order.iter().filter_map(|&number| Some((number, files.get(number)?)));
     let (mut next, mut next_valid) = (i64::MAX, i64::MAX);

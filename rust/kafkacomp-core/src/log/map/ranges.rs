@@ -84,6 +84,12 @@ impl OffsetRange {
     pub(super) fn through(self, later: Self) -> Self {
         Self { start: self.start, end: later.end.max(self.start) }
     }
+
+    /// From the first offset of both to the last one.
+    #[must_use]
+    pub fn around(self, other: Self) -> Self {
+        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
 }
 
 /// Bytes of a file, from position `start` to before `end`.
@@ -120,7 +126,8 @@ impl ByteRange {
     }
 
     /// The bytes from the start of this range to the end of `later`, which does not end below that.
-    pub(super) fn through(self, later: Self) -> Self {
+    #[must_use]
+    pub fn through(self, later: Self) -> Self {
         Self { start: self.start, end: later.end.max(self.start) }
     }
 

@@ -13,12 +13,12 @@ pub mod implied_offsets;
 pub mod large_corrupt;
 pub mod log_format;
 pub mod open_transactions;
-pub mod placement;
 pub mod resume;
 mod resume_entries;
 pub mod resync;
 pub mod segment_files;
 pub mod source;
+pub mod span;
 pub mod summary;
 #[cfg(test)]
 mod test_batches;
