@@ -180,7 +180,7 @@ impl Pass<'_> {
         let mut chunks = ChunkReader::new(0, length, true);
         let walked = walk_chunks::<Infallible>(source, &mut chunks, &mut |part, _| {
             if let SegmentPart::Batches { data, position } = part {
-                for batch in Batches::new(data, position).flatten() {
+                for batch in Batches::whole(data, position) {
                     if let Some(place) = place {
                         self.headers.add(place, &batch);
                     }

@@ -106,7 +106,7 @@ impl Search<'_> {
         let mut chunks = ChunkReader::new(start, source.length()?, true);
         let _: ControlFlow<()> = walk_chunks(source.as_ref(), &mut chunks, &mut |part, _| {
             if let SegmentPart::Batches { data, position } = part {
-                for batch in Batches::new(data, position).map_while(Result::ok) {
+                for batch in Batches::whole(data, position) {
                     let last = batch.last_offset();
                     if segment.valid.is_none_or(|(first, end)| (first..end).contains(&last)) {
                         self.add(last, &batch);

@@ -306,7 +306,7 @@ fn first_batches(source: &dyn ReadAt) -> Result<(Option<Offsets>, Option<Offsets
         #[allow(clippy::redundant_closure_for_method_calls)]
         let (used, ended) = chunks.read(source, &mut buffer, 0, |batch| batch.ensure_valid())?;
         let mut reader = RecordReader::new(DEFAULT_MAX_OUTPUT_SIZE);
-        let batches = Batches::new(chunk_bytes(source, &buffer, position, used), position).map_while(Result::ok);
+        let batches = Batches::whole(chunk_bytes(source, &buffer, position, used), position);
         found.extend(batches.take(2).map(|batch| {
             reader.base_offset(&batch).ok().map(|first| (first, batch.last_offset(), batch.offset_field()))
         }));

@@ -141,7 +141,7 @@ impl Ahead {
         let mut chunks = ChunkReader::new(self.frontier, self.end, true);
         let walked = walk_chunks(source, &mut chunks, &mut |part, position| {
             if let SegmentPart::Batches { data, position } = part {
-                for batch in Batches::new(data, position).map_while(Result::ok) {
+                for batch in Batches::whole(data, position) {
                     let header = BatchHeader::of(&batch);
                     if !is_plausible(&header.span, expected) {
                         continue;

@@ -3,7 +3,6 @@
 //! What is in place in its own file is never changed by another file. Every other batch only fills holes.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use super::assembly::Assembly;
 use super::chain::MOST_RUNS;
@@ -25,7 +24,6 @@ use crate::log::continuity::compaction::Compaction;
 pub struct LogMap<'f> {
     placed: Placed<'f>,
     windows: Vec<Option<OffsetRange>>,
-    is_in_order: Vec<bool>,
     /// The uses of the batches that are not in place in their own file.
     uses: BTreeMap<BatchId, Use>,
     missing: Vec<MissingOffsets>,
@@ -42,11 +40,6 @@ impl<'f> LogMap<'f> {
     /// The offsets that a file should have; `None` if its name is not believed.
     pub fn window(&self, file: usize) -> Option<OffsetRange> {
         self.windows.get(file).copied().flatten()
-    }
-
-    /// Whether all batches of a file are in place.
-    pub fn is_in_order(&self, file: usize) -> bool {
-        self.is_in_order.get(file).is_some_and(|&is_in_order| is_in_order)
     }
 
     /// Whether a file has so many runs of batches that continue one another (4 Mi) that they were judged in parts: which of
@@ -79,11 +72,6 @@ impl<'f> LogMap<'f> {
     /// The uses of the batches that are not in place in their own file, in the order of files and positions.
     pub fn exceptions(&self) -> impl Iterator<Item = (BatchId, Use)> {
         self.uses.iter().map(|(&id, &batch_use)| (id, batch_use))
-    }
-
-    /// The indices of the facts of a file where missing offsets should be: between the batches in place before and after them.
-    pub fn facts_around(&self, missing: &MissingOffsets) -> Range<usize> {
-        self.placed.facts_around(missing.file, missing.offsets)
     }
 
     /// The offsets that are not delivered, from the first name or batch to the last, in order.
@@ -155,6 +143,5 @@ fn merge_in_parts<'f, C: CompareRecords>(
     let use_of = |id: BatchId| uses.get(&id).copied();
     let missing = missing(&placed, &Uses { maps, use_of: &use_of }, compaction);
     let windows = maps.iter().map(|map| map.window).collect();
-    let is_in_order = maps.iter().map(SegmentMap::is_in_order).collect();
-    Ok(LogMap { placed, windows, is_in_order, uses, missing, in_parts })
+    Ok(LogMap { placed, windows, uses, missing, in_parts })
 }

@@ -32,11 +32,6 @@ impl OffsetRange {
         self.start
     }
 
-    /// As many offsets from `start` on; fewer if no more exist.
-    pub(super) fn at(self, start: i64) -> Self {
-        Self { start, end: start.saturating_add_unsigned(self.len()) }
-    }
-
     /// The offset after the last one.
     #[inline]
     pub const fn end(self) -> i64 {

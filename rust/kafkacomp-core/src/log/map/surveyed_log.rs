@@ -53,8 +53,8 @@ struct SurveyedFile<'s> {
     file: LogFile<'s>,
     survey: Survey,
     is_verified: bool,
-    /// The error of a file that is shorter than its offset index shows.
-    truncated: Option<ContentError>,
+    /// Whether the file is shorter than its offset index shows.
+    is_truncated: bool,
 }
 
 impl<'s> SurveyedLog<'s> {
@@ -67,15 +67,13 @@ impl<'s> SurveyedLog<'s> {
         let mut log = Self { files: Vec::new() };
         for (file, each) in files.iter().enumerate() {
             let source = open(file, each)?;
-            let mut survey = Survey::light(source.as_ref()).map_err(|error| FileError { file, error })?;
+            let survey = Survey::light(source.as_ref()).map_err(|error| FileError { file, error })?;
             let end = files.get(file + 1).map_or(i64::MAX, |next| next.name);
-            let window = OffsetRange::new(each.name, end);
-            let segment =
-                SegmentFacts { name: each.name, facts: survey.facts(), is_truncated: false, valid: each.valid };
-            if judge(&segment, window).is_in_order() {
-                survey.join();
+            let mut surveyed = SurveyedFile { file: *each, survey, is_verified: false, is_truncated: false };
+            if judge(&surveyed.facts(), OffsetRange::new(each.name, end)).is_in_order() {
+                surveyed.survey.join();
             }
-            log.files.push(SurveyedFile { file: *each, survey, is_verified: false, truncated: None });
+            log.files.push(surveyed);
         }
         loop {
             let unsettled = log.unsettled();
@@ -98,24 +96,6 @@ impl<'s> SurveyedLog<'s> {
     /// The facts of the files.
     pub fn facts(&self) -> Vec<SegmentFacts<'_>> {
         self.files.iter().map(SurveyedFile::facts).collect()
-    }
-
-    /// The survey of a file.
-    pub fn survey(&self, file: usize) -> Option<&Survey> {
-        self.files.get(file).map(|each| &each.survey)
-    }
-
-    /// Replaces the survey of a file by one of all its bytes, which a reader has made meanwhile.
-    pub fn set_survey(&mut self, file: usize, survey: Survey) {
-        if let Some(each) = self.files.get_mut(file) {
-            each.survey = survey;
-            each.is_verified = true;
-        }
-    }
-
-    /// The error of a file that is shorter than its offset index shows.
-    pub fn truncated(&self, file: usize) -> Option<&ContentError> {
-        self.files.get(file)?.truncated.as_ref()
     }
 
     /// The records of the files, for [`map_of`](super::map_of).
@@ -157,7 +137,7 @@ impl<'s> SurveyedLog<'s> {
                 let entries = offset_index(&each.file);
                 if !entries.is_empty() {
                     let found = truncation(open(file, &each.file)?.as_ref(), &entries, (expected, end));
-                    each.truncated = found.map_err(|error| FileError { file, error: error.into() })?;
+                    each.is_truncated = found.map_err(|error| FileError { file, error: error.into() })?.is_some();
                 }
             }
         }
@@ -170,7 +150,7 @@ impl SurveyedFile<'_> {
         SegmentFacts {
             name: self.file.name,
             facts: self.survey.facts(),
-            is_truncated: self.truncated.is_some(),
+            is_truncated: self.is_truncated,
             valid: self.file.valid,
         }
     }

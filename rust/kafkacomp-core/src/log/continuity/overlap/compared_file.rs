@@ -196,7 +196,7 @@ impl ComparedFile {
             self.kept_records = 0;
         }
         let data = chunk_bytes(reader.source, &self.buffer, position, used);
-        for batch in Batches::new(data, position).map_while(Result::ok) {
+        for batch in Batches::whole(data, position) {
             if batch.last_offset() >= from {
                 let before = self.batches.last().map(|before| before.reach);
                 let found = ComparedBatch::of(&batch, before, reader.hashing);

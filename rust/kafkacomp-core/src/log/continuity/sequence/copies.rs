@@ -113,7 +113,7 @@ impl<'a> Copies<'a> {
         let mut last = None;
         let _ = walk_segment::<()>(source.as_ref(), &mut |part, _| {
             if let SegmentPart::Batches { data, position } = part {
-                for batch in Batches::new(data, position).map_while(Result::ok) {
+                for batch in Batches::whole(data, position) {
                     last = last.max(Some(batch.last_offset()));
                 }
             }

@@ -68,7 +68,7 @@ impl SegmentBatches {
         let mut reader = RecordReader::new(DEFAULT_MAX_OUTPUT_SIZE);
         let walked = walk_segment(source, &mut |part, _| match part {
             SegmentPart::Batches { data, position } => {
-                let mut batches = Batches::new(data, position).map_while(Result::ok);
+                let mut batches = Batches::whole(data, position);
                 match batches.try_for_each(|batch| found.add(&batch, &mut reader)) {
                     Ok(()) => ControlFlow::Continue(()),
                     Err(error) => ControlFlow::Break(error),

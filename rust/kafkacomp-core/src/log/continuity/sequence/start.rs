@@ -25,7 +25,7 @@ pub fn start_offset(source: &dyn ReadAt, base_offset: i64) -> Result<i64, ReadEr
     // A path to the method instead of the closure would fix the lifetime of the batch.
     #[allow(clippy::redundant_closure_for_method_calls)]
     let (used, _) = chunks.read(source, &mut buffer, 0, |batch| batch.ensure_valid())?;
-    let mut batches = Batches::new(chunk_bytes(source, &buffer, 0, used), 0).map_while(Result::ok);
+    let mut batches = Batches::whole(chunk_bytes(source, &buffer, 0, used), 0);
     let mut reader = RecordReader::new(DEFAULT_MAX_OUTPUT_SIZE);
     let mut first_of =
         |batch: RecordBatch<'_>| reader.base_offset(&batch).ok().map(|first| (first, batch.last_offset()));

@@ -120,7 +120,7 @@ pub(super) struct Walk<'w, V: Visitor> {
 impl<V: Visitor> Walk<'_, V> {
     fn run(&mut self, data: &[u8], position: u64) -> Result<(), Error> {
         let mut batches = Vec::new();
-        for batch in Batches::new(data, position).map_while(Result::ok) {
+        for batch in Batches::whole(data, position) {
             memory::push(&mut batches, batch).map_err(|error| ReadError::Io(error.into()))?;
         }
         let mut held: Option<(&RecordBatch<'_>, Content<V::Detail>)> = None;
