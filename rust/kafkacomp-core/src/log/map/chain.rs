@@ -41,22 +41,30 @@ pub(super) fn heaviest_chain(facts: &[Fact], runs: &[Run], window: Option<Offset
 fn heaviest_after(before: &[Run], facts: &[Fact], runs: &[Run], window: Option<OffsetRange>) -> Vec<Run> {
     let is_above = |run: &&Run| before.last().is_none_or(|last| last.offsets.end() <= run.offsets.start());
     let runs: Vec<&Run> = runs.iter().filter(is_above).collect();
-    let mut ends: Vec<i64> = runs.iter().map(|run| run.offsets.end()).collect();
+    let chain = heaviest(&runs, |run| (run.offsets.start(), run.offsets.end()), |run| weight(facts, run, window));
+    chain.into_iter().map(|number| runs[number].clone()).collect()
+}
+
+/// The numbers of the runs of the heaviest chain, in order; of equals, that which ends lower. A run has a start and an end, and
+/// follows one that ends at its start or below.
+pub(super) fn heaviest<T>(runs: &[T], span: impl Fn(&T) -> (i64, i64), weight: impl Fn(&T) -> u128) -> Vec<usize> {
+    let mut ends: Vec<i64> = runs.iter().map(|run| span(run).1).collect();
     ends.sort_unstable();
     ends.dedup();
     let mut best = Maxima::new(ends.len());
     let mut before = Vec::with_capacity(runs.len());
     for (number, run) in runs.iter().enumerate() {
-        let found = best.below(ends.partition_point(|&end| end <= run.offsets.start()));
-        let weight = weight(facts, run, window) + found.map_or(0, |chain| chain.weight);
+        let (start, end) = span(run);
+        let found = best.below(ends.partition_point(|&end| end <= start));
         before.push(found.map(|chain| chain.last));
-        let place = ends.partition_point(|&end| end < run.offsets.end());
-        best.add(place, Chain::new(weight, run.offsets.end(), number));
+        let weight = weight(run) + found.map_or(0, |chain| chain.weight);
+        let place = ends.partition_point(|&other| other < end);
+        best.add(place, Chain { weight, end: Reverse(end), last: number });
     }
     let mut next = best.below(ends.len()).map(|chain| chain.last);
     let mut chain = Vec::new();
     while let Some(number) = next {
-        chain.push(runs[number].clone());
+        chain.push(number);
         next = before[number];
     }
     chain.reverse();
@@ -71,29 +79,23 @@ fn weight(facts: &[Fact], run: &Run, window: Option<OffsetRange>) -> u128 {
 
 /// A chain of runs. The greatest one has the most bytes, then the lowest end, then the last run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Chain {
-    pub(super) weight: u128,
+struct Chain {
+    weight: u128,
     end: Reverse<i64>,
     /// The number of its last run.
-    pub(super) last: usize,
-}
-
-impl Chain {
-    pub(super) fn new(weight: u128, end: i64, last: usize) -> Self {
-        Self { weight, end: Reverse(end), last }
-    }
+    last: usize,
 }
 
 /// The greatest chain of each prefix of places: a Fenwick tree.
-pub(super) struct Maxima(Vec<Option<Chain>>);
+struct Maxima(Vec<Option<Chain>>);
 
 impl Maxima {
-    pub(super) fn new(places: usize) -> Self {
+    fn new(places: usize) -> Self {
         Self(vec![None; places + 1])
     }
 
     /// The greatest chain at the first `count` places.
-    pub(super) fn below(&self, count: usize) -> Option<Chain> {
+    fn below(&self, count: usize) -> Option<Chain> {
         let mut found = None;
         let mut node = count;
         while node > 0 {
@@ -104,7 +106,7 @@ impl Maxima {
     }
 
     /// Adds a chain at a place.
-    pub(super) fn add(&mut self, place: usize, chain: Chain) {
+    fn add(&mut self, place: usize, chain: Chain) {
         let mut node = place + 1;
         while node < self.0.len() {
             self.0[node] = self.0[node].max(Some(chain));

@@ -3,7 +3,7 @@
 //! Of the batches that have one, in the order of offsets, those are right whose leader epochs do not decrease and that have the most
 //! bytes. A batch with another one keeps its records: only the field is wrong.
 
-use super::chain::{Chain, Maxima};
+use super::chain;
 use super::facts::BatchId;
 use super::partition::LogMap;
 use super::ranges::OffsetRange;
@@ -99,27 +99,11 @@ fn right_epochs(runs: &[Run], checkpoint: &[LeaderEpochEntry]) -> Vec<i32> {
 
 /// Those runs that do not decrease and together have the most bytes; of equals those that end with the lower epoch.
 fn heaviest(runs: &[Run]) -> Vec<bool> {
-    let mut epochs: Vec<i32> = runs.iter().map(|run| run.epoch).collect();
-    epochs.sort_unstable();
-    epochs.dedup();
-    let mut best = Maxima::new(epochs.len());
-    let mut before = Vec::with_capacity(runs.len());
-    for (number, run) in runs.iter().enumerate() {
-        if run.epoch < 0 {
-            before.push(None);
-            continue;
-        }
-        let found = best.below(epochs.partition_point(|&epoch| epoch <= run.epoch));
-        before.push(found.map(|chain| chain.last));
-        let weight = run.bytes + found.map_or(0, |chain| chain.weight);
-        let place = epochs.partition_point(|&epoch| epoch < run.epoch);
-        best.add(place, Chain::new(weight, run.epoch.into(), number));
-    }
+    let known: Vec<usize> = (0..runs.len()).filter(|&number| runs[number].epoch >= 0).collect();
+    let span = |&number: &usize| (runs[number].epoch.into(), runs[number].epoch.into());
     let mut is_right = vec![false; runs.len()];
-    let mut next = best.below(epochs.len()).map(|chain| chain.last);
-    while let Some(number) = next {
-        is_right[number] = true;
-        next = before[number];
+    for number in chain::heaviest(&known, span, |&number| runs[number].bytes) {
+        is_right[known[number]] = true;
     }
     is_right
 }
