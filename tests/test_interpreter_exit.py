@@ -233,8 +233,14 @@ class Cells:
         return pa.chunked_array([[b"v"]]).__arrow_c_stream__(requested_schema)
 
 
+#: A thread that is ended while it destroys a reader of pyarrow's, which enters Python for it, aborts the process.
+kept = []
+
+
 def rows():
-    return pa.RecordBatchReader.from_batches(table.schema, generator(table.to_batches()[0]))
+    reader = pa.RecordBatchReader.from_batches(table.schema, generator(table.to_batches()[0]))
+    kept.append(reader)
+    return reader
 
 
 def use():

@@ -148,21 +148,24 @@ mod tests {
 
     #[test]
     fn a_chunk_replaces_another_without_filling_the_memory_again() {
-        let source = InMemory((0..=255).collect::<Vec<u8>>());
-        let mut buffer = ChunkBuffer::new(vec![1; 100], 20..50);
+        let data = vec![1; 100];
+        // A position whose bytes are copied fast to where they are then: see `fast_room`.
+        let begin = data[10..].as_ptr().addr() % PAGE;
+        let source = InMemory((0..=250).cycle().take(begin + PAGE + 6).collect::<Vec<u8>>());
+        let mut buffer = ChunkBuffer::new(data, 20..50);
         assert!(buffer.prepend(&[2; 20]) && !buffer.prepend(&[3]));
         assert_eq!(*buffer, [[2; 20].as_slice(), &[1; 30]].concat());
         buffer.advance(10);
         // The first five bytes are there already.
-        extend_chunk(&source, 100, 5, 30, &mut buffer).unwrap();
+        extend_chunk(&source, begin as u64, 5, 30, &mut buffer).unwrap();
         assert_eq!(buffer[..5], [2; 5]);
-        assert_eq!(buffer[5..], source.0[105..130]);
+        assert_eq!(buffer[5..], source.0[begin + 5..begin + 30]);
         buffer.truncate(7);
         buffer.truncate(9);
         assert_eq!((buffer.len(), buffer.room()), (7, 10));
         // The source ends before the chunk.
-        extend_chunk(&source, 250, 0, 30, &mut buffer).unwrap();
-        assert_eq!(*buffer, source.0[250..]);
+        extend_chunk(&source, (begin + PAGE) as u64, 0, 30, &mut buffer).unwrap();
+        assert_eq!(*buffer, source.0[begin + PAGE..]);
         buffer.replace(&[4; 40]).unwrap();
         assert_eq!((&*buffer, buffer.room()), ([4; 40].as_slice(), 0));
         buffer.advance(50);
