@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -25,16 +26,19 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
 BATCHES = (SMALL / "modern" / "restarts" / "restarts-0" / "00000000000000000000.log").read_bytes()
 
-#: Each would take hours: its source ends in a terabyte of zeros, as a preallocated file does. Text is in base64: not
-#: every header is UTF-8, and a command that meets one ends with an error.
-COMMANDS = {
+#: Text is in base64: not every header is UTF-8, and a command that meets one ends with an error.
+EXPORTS: dict[str, tuple[str, ...]] = {
     "export parquet": ("export", "{log}", "-o", "{target}/x.parquet"),
     "export csv": ("export", "{log}", "--bytes", "base64", "-o", "{target}/x.csv"),
     "export jsonl": ("export", "{log}", "--bytes", "base64", "-o", "{target}/x.jsonl"),
+}
+REWRITES: dict[str, tuple[str, ...]] = {
     "recompress": ("recompress", "{log}/t-0", "{target}/t-0"),
     "recompress a directory": ("recompress", "{log}", "{target}/logs"),
     "convert": ("convert", "--to-magic", "1", "{log}/t-0", "{target}/t-0"),
     "convert a directory": ("convert", "--to-magic", "1", "{log}", "{target}/logs"),
+}
+REPAIRS: dict[str, tuple[str, ...]] = {
     "repair": ("repair", "{log}/t-0", "{target}/t-0"),
     "repair a directory": ("repair", "{log}", "{target}/logs"),
 }
@@ -71,17 +75,50 @@ def check(command: list[str], target: Path, number: signal.Signals) -> None:
     assert os.listdir(target) == []  # noqa: PTH208 - as above
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
-@pytest.mark.parametrize("command", COMMANDS)
-def test_nothing_is_left(tmp_path: Path, command: str, number: signal.Signals) -> None:
-    source = tmp_path / "logs" / "t-0" / "00000000000000000000.log"
+def endless(folder: Path) -> Path:
+    """A segment that ends in a terabyte of zeros, as a preallocated file does: to read it would take hours."""
+    source = folder / "t-0" / "00000000000000000000.log"
     source.parent.mkdir(parents=True)
     with source.open("wb") as file:
         file.write(BATCHES)
         file.truncate(1 << 40)
-    (tmp_path / "target").mkdir()
-    places = {"log": tmp_path / "logs", "target": tmp_path / "target"}
-    check([each.format(**places) for each in COMMANDS[command]], tmp_path / "target", number)
+    return source
+
+
+def arguments(command: tuple[str, ...], folder: Path) -> list[str]:
+    (folder / "target").mkdir()
+    return [each.format(log=folder / "logs", target=folder / "target") for each in command]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+@pytest.mark.parametrize("command", EXPORTS)
+def test_nothing_is_left_of_an_export(tmp_path: Path, command: str, number: signal.Signals) -> None:
+    source = endless(tmp_path / "logs")
+    check(arguments(EXPORTS[command], tmp_path), tmp_path / "target", number)
+    assert source.stat().st_size == 1 << 40
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+@pytest.mark.parametrize("command", REWRITES)
+def test_nothing_is_left_of_a_rewritten_log(tmp_path: Path, command: str, number: signal.Signals) -> None:
+    """The source is small, and 4 GiB when it is decompressed."""
+    builder = record.RecordBatchBuilder(compression_type="gzip")
+    builder.append(bytes(1 << 20))
+    batch = builder.build()
+    source = tmp_path / "logs" / "t-0" / "00000000000000000000.log"
+    source.parent.mkdir(parents=True)
+    # No checksum covers the base offset.
+    source.write_bytes(b"".join(struct.pack(">q", offset) + batch[8:] for offset in range(4096)))
+    check(arguments(REWRITES[command], tmp_path), tmp_path / "target", number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+@pytest.mark.parametrize("command", [*REWRITES, *REPAIRS])
+def test_nothing_is_left_before_a_log_is_rewritten(tmp_path: Path, command: str, number: signal.Signals) -> None:
+    """Segments are read before the first one is written."""
+    source = endless(tmp_path / "logs")
+    check_reading(arguments((REWRITES | REPAIRS)[command], tmp_path), tmp_path, number)
+    assert not list((tmp_path / "target").iterdir())
     assert source.stat().st_size == 1 << 40
 
 

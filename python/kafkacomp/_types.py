@@ -83,8 +83,6 @@ StrPath: TypeAlias = str | os.PathLike[str]
 CompressionTypeLike: TypeAlias = CompressionType | str
 #: The headers of a record: pairs of key and value, or a mapping, which has each key once.
 Headers: TypeAlias = "Iterable[tuple[str, Buffer | None]] | Mapping[str, Buffer | None]"
-#: The positions at which two files of a log of Kafka 0.7 begin; ``None`` for a later log.
-Positions: TypeAlias = tuple[int, int] | None
 
 
 class RecordColumns(NamedTuple):

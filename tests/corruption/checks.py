@@ -16,6 +16,8 @@ __all__ = ["check"]
 
 #: Tools that end with an error at corruption.
 STRICT = frozenset({"scan", "scan, 3 threads", "recompress"})
+#: Tools that write no segments.
+READERS = frozenset({"scan", "scan, 3 threads", "scan, skip", "scan, skip, 3 threads", "export, skip"})
 
 
 def check(tool: str, answer: Answer, injected: Injected, wanted: Expected) -> list[str]:
@@ -33,7 +35,9 @@ def check(tool: str, answer: Answer, injected: Injected, wanted: Expected) -> li
     unnamed = _unnamed(answer, wanted)
     if unnamed:
         faults.append(f"offsets {_some(unnamed)} are missing and not named")
-    must_warn = wanted.must_warn or (wanted.lost and not injected.log.is_compacted)
+    # Readers do not use leader epochs; verify and the writers report them.
+    must_warn = wanted.must_warn and not (injected.kind == "flipped bit: leader epoch" and tool in READERS)
+    must_warn = must_warn or (bool(wanted.lost) and not injected.log.is_compacted)
     if must_warn and not answer.warnings and not answer.faults:
         faults.append("no warning")
     faults += _absurd(answer, wanted)
@@ -142,7 +146,9 @@ def _spark(tool: str, answer: Answer, injected: Injected, wanted: Expected) -> l
         if stops_at_loss and injected.kind in {"middle segment deleted", "batch removed"} and wanted.lost:
             faults.append("offsets are missing, and it did not stop")
         return faults
-    has_corruption = wanted.is_corrupt or injected.disagrees or injected.moved or injected.kind in _MAY_STOP
+    has_corruption = wanted.is_corrupt or injected.disagrees or bool(injected.moved) or injected.kind in _MAY_STOP
+    # A copy may have been written over what is missing beside it, also in a compacted log.
+    has_corruption = has_corruption or injected.kind.startswith("batch repeated")
     if tool == "Spark FAILFAST" and has_corruption:
         return []
     if stops_at_loss and left_out:

@@ -8,6 +8,7 @@ cases that nobody can decide. Of those, only the altered batch itself is exempt;
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -96,8 +97,9 @@ def _blamed(injected: Injected) -> dict[str, list[tuple[int, int]]]:
     for segment in segments:
         position = 0
         ranges = blamed.setdefault(segment.name, [])
-        # Of a copy directly before it, the original is the repetition.
-        copied = {piece.batch.number for piece in segment.pieces if piece.is_copy and piece.batch}
+        # Of a batch and its copy, either may be the repetition.
+        numbers = Counter(piece.batch.number for piece in segment.pieces if piece.batch)
+        copied = {number for number, count in numbers.items() if count > 1}
         first = segment.pieces[0].batch if segment.pieces else None
         if first is not None and segment.base != first.first:
             ranges.append((0, 1))

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 END = 1 << 62
 #: A segment stores offsets relative to its base offset in 32 bits.
 REACH = 1 << 31
-#: What it is worth that a run begins or ends exactly where its file should: the size of a page (here four units).
-ANCHOR = 4
+#: What it is worth that a run begins or ends exactly where its file should: 64 KiB, more than a few misplaced pages.
+ANCHOR = 64
 
 
 class Batch(NamedTuple):
@@ -179,6 +179,9 @@ def _is_elsewhere(segment: Segment, window: Range) -> bool:
     batches = [fact for fact in segment.facts if isinstance(fact, Batch)]
     intact = sum(fact.size for fact in batches)
     is_mostly_intact = 2 * intact > sum(fact.size for fact in segment.facts)
+    # The offset of a single batch that is above all that the file can have is as likely to be wrong as the name.
+    if len(batches) == 1 and batches[0].last >= segment.name + REACH:
+        return False
     return segment.valid is None and is_mostly_intact and not any(window.has(batch) for batch in batches)
 
 
@@ -191,11 +194,45 @@ def judge(segment: Segment, window: Range | None) -> SegmentMap:
     batches = [index for index, fact in enumerate(facts) if isinstance(fact, Batch)]
     if segment.valid is not None:
         batches = [index for index in batches if segment.valid.has(facts[index])]
-    runs = _runs(facts, [index for index in batches if window and window.has(facts[index])])
+    inside = [index for index in batches if window and window.has(facts[index])]
+    runs = _runs(facts, [index for index in inside if not _is_altered(facts, index, window)])
     home = [index for run in _heaviest_chain(facts, runs, window) for index in run]
     kept = set(home)
     left = [index for index in batches if index not in kept]
     return SegmentMap(segment, window, home, [_runs(facts, each) for each in _stretches(facts, left)])
+
+
+def _is_altered(facts: Facts, index: int, window: Range | None) -> bool:
+    """Whether the offsets of a batch are not those between its neighbours, which leave exactly the room that it needs.
+
+    Each of them must continue what is on its other side.
+    """
+    room = window and _room(facts, index, window)
+    batch = facts[index]
+    if not window or not room or room.end - room.start != batch.room or room.start == batch.first:
+        return False
+
+    def continues(other: int) -> bool:
+        before, after = facts[other - 1], facts[other]
+        if other == 0:
+            return bool(after.first == window.start)
+        return isinstance(before, Batch) and isinstance(after, Batch) and before.last + 1 == after.first
+
+    return (index == 0 or continues(index - 1)) and (index + 2 >= len(facts) or continues(index + 2))
+
+
+def _room(facts: Facts, index: int, window: Range) -> Range | None:
+    """The offsets between the batches beside a fact; at an end of the file, those up to the end of the window."""
+    start, end = window
+    if index > 0:
+        if not isinstance(facts[index - 1], Batch):
+            return None
+        start = facts[index - 1].last + 1
+    if index + 1 < len(facts):
+        if not isinstance(facts[index + 1], Batch):
+            return None
+        end = facts[index + 1].first
+    return Range(start, end) if start < end else None
 
 
 def _runs(facts: Facts, indices: list[int]) -> list[list[int]]:
@@ -373,6 +410,8 @@ class _Merge:
         """
         facts, home = self.maps[file].segment.facts, self.maps[file].home
         first, last = facts[run[0]], facts[run[-1]]
+        if last.last >= self.maps[file].segment.name + REACH:
+            return False
         low, _ = self.around(first.first)
         _, high = self.around(last.last)
         end = home[-1] if home else -1
@@ -417,21 +456,24 @@ class _Merge:
     def restore(self, hints: Hints) -> None:
         """A batch directly between two others that leave exactly the room it needs has these offsets.
 
-        Where records were compacted, a hole of this size proves nothing.
+        So does the first or last batch of a file whose window ends there. Where records were compacted, a hole of this
+        size proves nothing.
         """
         is_thinned = self.is_thinned()
         for file, each in enumerate(self.maps):
             for index in [index for stretch in each.others for run in stretch for index in run]:
                 batch = self.batch(file, index)
                 is_possible = each.window and each.window.has(batch) and not self.touching(batch.first, batch.last)
-                if (file, index) in self.uses or is_possible or any(self.votes(file, [index])):
+                votes = self.votes(file, [index])
+                if (file, index) in self.uses or is_possible or (votes and all(votes)):
                     continue
-                if self.uses.get((file, index - 1)) is self.uses.get((file, index + 1)) is Use.IN_PLACE:
-                    low, high = self.batch(file, index - 1).last, self.batch(file, index + 1).first
-                    room = self.batch(file, index).room
-                    is_cleaned = is_thinned if hints.cleaned_to is None else low + 1 < hints.cleaned_to
-                    if high - low - 1 == room and not is_cleaned and not self.touching(low + 1, high - 1):
-                        self.put(file, index, Use.ALTERED, low + 1)
+                room = each.window and _room(each.segment.facts, index, each.window)
+                beside = [other for other in (index - 1, index + 1) if 0 <= other < len(each.segment.facts)]
+                if room and all(self.uses.get((file, other)) is Use.IN_PLACE for other in beside):
+                    is_cleaned = is_thinned if hints.cleaned_to is None else room.start < hints.cleaned_to
+                    is_exact = room.end - room.start == batch.room
+                    if is_exact and not is_cleaned and not self.touching(room.start, room.end - 1):
+                        self.put(file, index, Use.ALTERED, room.start)
 
     # Rule 6
 
@@ -451,7 +493,13 @@ class _Merge:
     def missing(self, hints: Hints) -> list[tuple[Range, Reason]]:
         """The complement of what is delivered, from the first name or batch to the last batch or name."""
         is_thinned = self.is_thinned()
-        names = {each.segment.name: file for file, each in enumerate(self.maps)}
+        names: dict[int, int] = {}
+        for file, each in enumerate(self.maps):
+            # Of files with the same name, the one that has a window.
+            before = names.get(each.segment.name)
+            known = None if before is None else self.maps[before].window
+            if not (known and known.start < known.end) or (each.window and each.window.start < each.window.end):
+                names[each.segment.name] = file
         starts = sorted(names)
         position = min([*starts, *(each.first for each in self.placed[:1])])
         end = max([*starts, position])

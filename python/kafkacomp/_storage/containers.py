@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 HEAD_BYTES: Final = 264
 #: The longest magic of a compressed file.
 _MAGIC_BYTES: Final = 8
+#: The header of a batch up to its magic.
+HEADER_BYTES: Final = 17
 _UNPACK: Final = "unpack it and give the files in it"
 _DECOMPRESS: Final = "decompress it first"
 _TABLE: Final = "it is a table, not a log"
@@ -102,20 +104,21 @@ def refuse_content(filesystem: FileSystem, entry: Entry, name: str) -> None:
     refuse_container(name, filesystem.open(entry.path).read_at(min(entry.size, HEAD_BYTES), 0))
 
 
-def refuse_packed_segment(path: str) -> None:
-    """Refuse a local file with the name of a segment that is compressed.
+def head_of_segment(path: str) -> bytes:
+    """Read the first bytes of a local file with the name of a segment: the header of a batch up to its magic.
 
-    Only a few bytes are read, because every segment is checked. A file that cannot be read is not refused here; the
-    error comes when it is read.
+    Only a few bytes are read, because every segment is checked. Of a file that cannot be read there are none; the error
+    comes when it is read.
 
     Raises:
-        ValueError: as :func:`refuse_container`.
+        ValueError: it is compressed, as :func:`refuse_container`.
     """
     try:
-        head = read_head(path, _MAGIC_BYTES)
+        head = read_head(path, HEADER_BYTES)
     except OSError:
-        return
-    refuse_container(path, head)
+        return b""
+    refuse_container(path, head[:_MAGIC_BYTES])
+    return head
 
 
 def refuse_packed(filesystem: FileSystem, path: str, depth: int = 0) -> None:

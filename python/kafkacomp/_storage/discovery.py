@@ -8,20 +8,20 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import struct
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kafkacomp import _kafkacomp
 from kafkacomp._arguments import path_text
 from kafkacomp._storage.checkpoints import OffsetCheckpoints
 from kafkacomp._storage.commit_state import settled
 from kafkacomp._storage.containers import (
     HEAD_BYTES,
+    HEADER_BYTES,
+    head_of_segment,
     refuse_container,
     refuse_content,
     refuse_packed,
-    refuse_packed_segment,
 )
 from kafkacomp._storage.file_object import open_file_object
 from kafkacomp._storage.filesystem import open_filesystem
@@ -37,7 +37,7 @@ from kafkacomp._storage.names import (
     parent_of,
     segment_offset,
 )
-from kafkacomp._storage.partition import LocalSegment, Partition, Segment, SegmentSource
+from kafkacomp._storage.partition import Partition, Segment, SegmentSource
 from kafkacomp._storage.remote import RemoteFolder, remote_folder_of
 
 if TYPE_CHECKING:
@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from kafkacomp._storage.stores import Entry
 
 _LOGGER = logging.getLogger("kafkacomp")
+
+#: Offset field, length, checksum or leader epoch, and magic.
+_HEADER = struct.Struct(">qiIb")
 
 #: The most files that an error names.
 _SHOWN = 10
@@ -105,18 +108,37 @@ def named(found: Iterable[Partition], topic: str | None, partition: int | None) 
 
 
 def check(partition: Partition) -> None:
-    """Open the local segments of a partition once: refuse what is packed, and order them by their first offsets.
+    """Open the local segments of a partition once: refuse what is packed, and see whether their names may be right.
+
+    On other file systems the names count, because reading a header takes a request.
 
     Raises:
         ValueError: a segment is a compressed file.
     """
     if partition.is_checked:
         return
-    for segment in partition.segments:
-        if isinstance(segment.source, str):
-            refuse_packed_segment(segment.source)
-    partition.segments = well_named(partition.segments)
+    local = [each for each in partition.segments if isinstance(each.source, str)]
+    heads = [head_of_segment(each.source) for each in local]
+    if len(local) == len(partition.segments):
+        bases = [each.base_offset for each in local]
+        partition.is_misnamed = any(
+            head and base is not None and not _may_begin(head, base, following)
+            for head, base, following in zip(heads, bases, [*bases[1:], None], strict=True)
+        )
     partition.is_checked = True
+
+
+def _may_begin(head: bytes, base: int, following: int | None) -> bool:
+    """Whether a segment with these first bytes may have its name: its first batch has offsets from it to the next name.
+
+    What is no header of a batch shows nothing. That of a compressed message has its last offset.
+    """
+    if len(head) < HEADER_BYTES:
+        return True
+    offset, size, _, magic = _HEADER.unpack(head)
+    if size <= 0 or magic not in {0, 1, 2}:
+        return True
+    return bool(base <= offset and (following is None or offset < following or base == following))
 
 
 def warn_of_copies(partitions: list[Partition]) -> None:
@@ -140,31 +162,6 @@ def copies_in(partitions: list[Partition]) -> Iterator[tuple[str, str]]:
         if len(places) > 1:
             shown = ", ".join(places)
             yield places[0], f"{topic}-{number}: in {len(places)} folders, and the records of each are read: {shown}"
-
-
-def well_named(segments: list[Segment]) -> list[Segment]:
-    """Order local segments by their first offsets, which their names may not show.
-
-    For segments on other file systems the names count, because reading a header takes a request.
-    """
-    local = [
-        LocalSegment(segment.source, segment.base_offset)
-        for segment in segments
-        if isinstance(segment.source, str) and segment.base_offset is not None
-    ]
-    if len(local) < len(segments):
-        return segments
-    misnamed = _kafkacomp.misnamed_segments(local)
-    wrong = {each.index: each.first_offset for each in misnamed}
-    if not wrong:
-        return segments
-    found = [
-        replace(segment, base_offset=wrong[index], named_offset=segment.base_offset) if index in wrong else segment
-        for index, segment in enumerate(segments)
-    ]
-    found.sort(key=lambda segment: (segment.base_offset, segment.name))
-    is_active = any(segment.active for segment in found)
-    return [replace(segment, active=is_active and segment is found[-1]) for segment in found]
 
 
 def _merge(found: list[Partition]) -> list[Partition]:

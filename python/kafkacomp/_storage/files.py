@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from kafkacomp._storage.containers import refuse_content, refuse_packed, refuse_packed_segment
+from kafkacomp._storage.containers import head_of_segment, refuse_content, refuse_packed
 from kafkacomp._storage.filesystem import is_url, open_filesystem, read_local
 from kafkacomp._storage.listing import KIND_BY_SUFFIX, ListedFile, Listing, kind_of, list_folder, settle
 from kafkacomp._storage.names import (
@@ -150,7 +150,7 @@ def list_files(
         for file in inside:
             # An object of tiered storage may be compressed; its manifest says so.
             if file.is_local and file.kind in BATCHES and not is_tiered_segment(file.path.name):
-                refuse_packed_segment(str(file.path))
+                head_of_segment(str(file.path))
             found.setdefault(file.name, file)
     result.files = list(found.values())
     return result

@@ -37,15 +37,6 @@ class SegmentSource(Protocol):
         """Its path in its file system."""
 
 
-class LocalSegment(NamedTuple):
-    """A segment on the local file system."""
-
-    #: Its path.
-    path: str
-    #: The offset in its name.
-    base_offset: int
-
-
 class SplitBoundary(NamedTuple):
     """The batch at a split boundary of a segment."""
 
@@ -121,8 +112,6 @@ class Segment:
     #: Its valid offsets in tiered storage: the first, and the one after the last. If they are known, the partition's
     #: segments are read in their order without comparing them.
     offsets: tuple[int, int] | None = None
-    #: The offset in its name, if its batches show that it begins at another one.
-    named_offset: int | None = None
     #: What shows which transactions were aborted in it, and which are open after it: the headers of its ``batches``;
     #: its ``indexes``, as a broker has copied them to tiered storage; its ``snapshot`` alone, where it is known that
     #: none was aborted.
@@ -172,7 +161,9 @@ class Partition:
     topic_id: str | None = None
     #: The part of an error message that names the arguments to give if segments have different records at one offset.
     deciding: str | None = None
-    #: Whether the segments were opened, to refuse packed ones and to order them by their first offsets.
+    #: Whether the first batch of a segment has offsets that it should not have by its name.
+    is_misnamed: bool = False
+    #: Whether the segments were opened, to refuse packed ones and to see whether they are misnamed.
     is_checked: bool = field(default=False, repr=False, compare=False)
     #: The objects of segments in remote storage that could not be opened, with the errors, until they are reported.
     failures: list[tuple[str, CorruptRecordError | OSError]] = field(default_factory=list, repr=False, compare=False)

@@ -4,47 +4,34 @@ from __future__ import annotations
 
 import errno
 import os
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import byte_count, check_progress, checked_max_output_size, path_text
-from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, KnownBatches
-from kafkacomp._storage.checkpoints import OffsetCheckpoints
+from kafkacomp._arguments import byte_count, check_progress, checked_max_output_size, integer, path_text
+from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
+from kafkacomp._log_format import check_log_format
+from kafkacomp._storage.checkpoints import COPY_CLEANED, OffsetCheckpoints
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._storage.listing import failure_text
-from kafkacomp._storage.losses import loss_files_of
-from kafkacomp._storage.names import SWAP, owner_of, parent_of, segment_offset
+from kafkacomp._storage.losses import compacted_to, loss_files_of
+from kafkacomp._storage.losses import known_losses as find_known_losses
+from kafkacomp._storage.names import SWAP, owner_of, parent_of, segment_offset, side_file
 from kafkacomp._storage.partition import Partition, Segment, SegmentSource
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.log._checkpoint_files import read_leader_epoch_checkpoint
-from kafkacomp.log._detect import log_format_of
-from kafkacomp.log._verify import (
-    CheckedSegment,
-    Finding,
-    PartitionReport,
-    SegmentReport,
-    SegmentToVerify,
-    error_at,
-    verified_partition,
-)
+from kafkacomp.log._verify import Finding, PartitionReport, PartitionToVerify, SegmentReport, error_at
 from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from kafkacomp._entries import LeaderEpochEntry
     from kafkacomp._log_format import LogFormat
     from kafkacomp._storage.loss_file import LossFile
     from kafkacomp._types import StrPath
     from kafkacomp.log._side_files import PathOrBytes
-
-#: Files that a broker ends with a complete batch; a captured record set may be truncated.
-_WHOLE = (".log", ".checkpoint", ".kafka")
-#: The range of all offsets.
-_LEAST_OFFSET, _END_OFFSET = -(2**63), 2**63 - 1
 
 
 def verify_segment(
@@ -60,9 +47,9 @@ def verify_segment(
     In a log file of Kafka 0.7, every checksum and the messages of all levels are checked; ``batches`` in the report are
     then top-level messages, and offsets are byte positions.
 
-    Corruption does not end the check, which resumes at the next intact batch. A batch that is out of place may be a
-    copy of a batch in another segment. To detect this, up to as many bytes of the folder's other segments are read as
-    the segment has, and 1 MiB more; :func:`verify_partition` reads all of them.
+    Corruption does not end the check, which resumes at the next intact batch. Other segments of the folder are not
+    read: that a batch which is out of place is a copy of one in another segment, or belongs there, only
+    :func:`verify_partition` finds.
 
     Args:
         source: The path of a segment, whose index files are checked with it; a snapshot of the metadata log; or a
@@ -88,6 +75,8 @@ def verify_segment(
         (True, 0, 4)
     """
     check_progress(progress)
+    if next_base_offset is not None:
+        next_base_offset = integer("next_base_offset", next_base_offset, (0, (1 << 63) - 1))
     if isinstance(source, SegmentSource):
         partitions = resolve(source)
         segments = [segment for each in partitions for segment in each.segments]
@@ -95,7 +84,7 @@ def verify_segment(
             raise ValueError(f"source has {len(segments)} segments, not one: give one of its segments")
         segment, partition = segments[0], partitions[0]
     elif isinstance(source, str | os.PathLike):
-        path = Path(source)
+        path = Path(path_text("source", source))
         base = segment_offset(path.name.removesuffix(SWAP))
         folder = str(path.absolute().parent)
         segment = Segment(str(path), str(path), 0, base_offset=base)
@@ -124,44 +113,21 @@ def check_segment(
     next_base_offset: int | None = None,
     log_format: LogFormat = "auto",
     progress: Callable[[int], object] | None = None,
-    known: KnownBatches | None = None,
-    counted: tuple[int, int] | None = None,
 ) -> SegmentReport:
-    """Verify a segment of any file system, as :func:`verify_segment` does.
+    """Verify a segment of any file system, as :func:`verify_segment` does."""
+    done = 0
 
-    An index of more than 256 MiB is an error in the report, and is not read.
+    def step(more: int) -> None:
+        nonlocal done
+        done += more
+        if progress is not None:
+            progress(done)
 
-    ``known`` is shared by the checks of the segments of a folder. Without it, the search for copies is limited as in
-    :func:`verify_segment`. ``counted`` are the offsets of the records that ``counts`` and times of the report are of.
-    """
-    name = segment.name
-    is_named = not name.startswith("<")
-    job = SegmentToVerify(
-        segment.source,
-        name,
-        partition.topic,
-        partition.partition,
-        segment.base_offset,
-        next_base_offset,
-        partition.cleaned_to,
-        may_be_truncated=not name.removesuffix(SWAP).endswith(_WHOLE),
-        log_format=log_format_of(segment.source, name if is_named else None, log_format),
-        counted=counted,
-    )
-    too_large: list[Finding] = []
-    if is_named:
-        job = replace(
-            job,
-            leader_epochs=_leader_epochs(segment),
-            offset_index=_index(segment, "index", too_large),
-            time_index=_index(segment, "timeindex", too_large),
-            transaction_index=_index(segment, "txnindex", too_large),
-        )
-    report = _kafkacomp.verify_segment(job, checked_max_output_size(max_output_size), progress, known)
-    if not too_large:
-        return report
-    findings = sorted((*report.findings, *too_large), key=lambda each: (each.file != "log", each.file, each.position))
-    return replace(report, findings=tuple(findings), errors=report.errors + len(too_large))
+    alone = replace(partition, segments=[segment], context=[])
+    bounds = [] if next_base_offset is None else [next_base_offset]
+    options = CheckOptions(log_format, max_output_size, bounds=bounds)
+    (report,) = check_partition(alone, options, step).segments.values()
+    return report
 
 
 def verify_partition(
@@ -201,108 +167,99 @@ def verify_partition(
     found = resolve(source if is_model else path)
     if len(found) != 1:
         raise ValueError(f"{path}: contains {len(found)} partitions: give the folder of one")
-    losses = loss_files_of(known_losses)
-    return check_partition(found[0], known_losses=losses, max_output_size=max_output_size)
-
-
-def check_partition(
-    partition: Partition,
-    *,
-    log_format: LogFormat = "auto",
-    known_losses: Sequence[LossFile] = (),
-    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
-    progress: Callable[[int], object] | None = None,
-) -> PartitionReport:
-    """Verify a partition of any file system; ``progress`` is called with the bytes since its last call.
-
-    In the reports of the segments, ``counts`` and times leave out the records of offsets that a segment before has.
-    """
-    check = PartitionCheck(partition, log_format, max_output_size, progress, known_losses)
-    reports: dict[str, SegmentReport] = {}
-    counted_to = _LEAST_OFFSET
-    for each in partition.segments:
-        reports[each.name] = report = check.segment(each, counted_to)
-        if each.base_offset is not None and report.last_offset is not None:
-            end = report.last_offset + 1
-            counted_to = max(counted_to, end if each.offsets is None else min(end, each.offsets[1]))
-    return check.report(reports)
+    options = CheckOptions(max_output_size=max_output_size, known_losses=loss_files_of(known_losses))
+    return check_partition(found[0], options)
 
 
 @dataclass(frozen=True)
-class PartitionCheck:
-    """The check of a partition, whose segments can be checked on several threads; see :func:`check_partition`."""
+class CheckOptions:
+    """Options for :func:`check_partition`."""
 
-    partition: Partition
-    log_format: LogFormat
-    max_output_size: int
-    progress: Callable[[int], object] | None = None
+    log_format: LogFormat = "auto"
+    max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
+    threads: int = 1
     #: Loss files besides that of the partition.
     known_losses: Sequence[LossFile] = ()
-    _known: KnownBatches = field(default_factory=KnownBatches, init=False)
-
-    @cached_property
-    def _bases(self) -> list[int]:
-        everything = (*self.partition.segments, *self.partition.context)
-        return sorted(each.base_offset for each in everything if each.base_offset is not None)
-
-    def segment(self, segment: Segment, counted_to: int = _LEAST_OFFSET) -> SegmentReport:
-        """Verify one of the segments; records of offsets below ``counted_to`` are not counted."""
-        done = 0
-
-        def step(now: int) -> None:
-            nonlocal done
-            if self.progress is not None:
-                self.progress(now - done)
-            done = now
-
-        base = segment.base_offset
-        # If only a part of a segment is valid, it need not end where the next one begins.
-        is_whole = base is not None and segment.offsets is None
-        first, end = segment.offsets or (_LEAST_OFFSET, _END_OFFSET)
-        return check_segment(
-            segment,
-            self.partition,
-            next_base_offset=next((each for each in self._bases if is_whole and each > (base or 0)), None),
-            log_format=self.log_format,
-            max_output_size=self.max_output_size,
-            progress=step,
-            known=self._known,
-            counted=None if base is None else (max(first, counted_to), end),
-        )
-
-    def report(self, found: Mapping[str, SegmentReport]) -> PartitionReport:
-        """Compare the segments with one another; those without a report, by their names, are left out."""
-        checked = [
-            CheckedSegment(each.name, each.base_offset, found[each.name], each.source, each.offsets, each.named_offset)
-            for each in self.partition.segments
-            if each.name in found
-        ]
-        report = verified_partition(self.partition, checked, self.max_output_size, self.known_losses)
-        failures = tuple(error_at(path, 0, failure_text(path, error)) for path, error in self.partition.failures)
-        return replace(report, findings=report.findings + failures) if failures else report
+    #: The base offsets of segments that are not among those of the partition, but bound them.
+    bounds: Sequence[int] = ()
+    #: The offset below which records are not counted, and not missing.
+    log_start_offset: int | None = None
+    #: Whether segments in object stores that cannot be read are an error in the report, and not raised.
+    leaves_out_unread: bool = False
 
 
-def _leader_epochs(segment: Segment) -> list[LeaderEpochEntry]:
-    """The entries of the partition's leader epoch checkpoint; a corrupt or huge one is reported separately."""
+def check_partition(
+    partition: Partition, options: CheckOptions, progress: Callable[[int], object] | None = None
+) -> PartitionReport:
+    """Verify a partition of any file system; ``progress`` is called with the bytes since its last call."""
+    check_log_format(options.log_format)
+    cleaned_to = partition.cleaned_to
+    if cleaned_to is None:
+        cleaned_to = compacted_to(partition, options.known_losses)
+    context = (each.base_offset for each in partition.context)
+    found = _kafkacomp.verify_partition(
+        PartitionToVerify(
+            partition.topic,
+            partition.partition,
+            partition.segments,
+            [*options.bounds, *(base for base in context if base is not None)],
+            None if options.log_format == "auto" else options.log_format,
+            cleaned_to,
+            _leader_epochs(partition),
+            options.log_start_offset,
+            checked_max_output_size(options.max_output_size),
+            options.threads,
+            options.leaves_out_unread,
+        ),
+        progress,
+    )
+    known = find_known_losses([partition], found.missing, options.known_losses)
+    missing, gap = found.gaps(sorted((each.first_offset, each.last_offset) for each in known), _hint(partition))
+    names = [each.name for each in partition.segments]
+    findings = [(index, _named(each, names[index])) for index, report in found.segments for each in report.findings]
+    findings = [(index, each) for index, each in findings if not each.is_gap]
+    findings += [(index, error_at(names[index], 0, reason)) for index, reason in found.unread]
+    if gap is not None:
+        findings.append((gap[0], _named(gap[1], names[gap[0]])))
+    findings.sort(key=lambda one: (one[0], one[1].file != names[one[0]], len(one[1].file), one[1].position))
+    failures = tuple(error_at(path, 0, failure_text(path, error)) for path, error in partition.failures)
+    return PartitionReport(
+        partition.topic,
+        partition.partition,
+        {names[index]: report for index, report in found.segments},
+        (*(each for _, each in findings), *failures),
+        missing,
+        found.more_missing,
+        known,
+        found.covered_offsets_count,
+    )
+
+
+def _named(finding: Finding, segment: str) -> Finding:
+    """The finding with the path of its file."""
+    return finding._replace(file=segment if finding.file == "log" else side_file(segment, finding.file))
+
+
+def _hint(partition: Partition) -> str | None:
+    """What would show that gaps are no loss, unless it is known, or the partition cannot be compacted."""
+    is_tiered = partition.topic_id is not None
+    is_old = any(each.name.removesuffix(SWAP).endswith(".kafka") for each in partition.segments)
+    return None if partition.cleaned_to is not None or is_tiered or is_old else COPY_CLEANED
+
+
+def _leader_epochs(partition: Partition) -> list[LeaderEpochEntry]:
+    """The entries of the partition's leader epoch checkpoint; one that cannot be read is reported separately."""
+    if not partition.segments or partition.segments[-1].name.startswith("<"):
+        return []
+    segment = partition.segments[-1]
     try:
         return read_leader_epoch_checkpoint(segment.leader_epoch_checkpoint() or b"")
     except CorruptRecordError:
         return []
     except OSError as error:
-        if is_too_large(error):
+        if is_too_large(error) or error.errno in {errno.EIO, errno.ENOENT}:
             return []
         raise
-
-
-def _index(segment: Segment, suffix: str, too_large: list[Finding]) -> bytes | None:
-    """Read an index next to the segment; if it is too large, add an error to ``too_large``."""
-    try:
-        return segment.side_file(suffix)
-    except OSError as error:
-        if not is_too_large(error):
-            raise
-        too_large.append(error_at(suffix, 0, error.strerror or str(error)))
-        return None
 
 
 def is_too_large(error: OSError) -> bool:

@@ -11,7 +11,7 @@ from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._storage.losses import known_losses
 from kafkacomp._threads import map_on_threads
 from kafkacomp.arrow import MissingRange
-from kafkacomp.log._check import check_partition
+from kafkacomp.log._check import CheckOptions, check_partition
 from kafkacomp.log._info import LogDirInfo, PartitionInfo, SegmentInfo, SegmentSummary, added
 from kafkacomp.log._verify import FileOffsets
 
@@ -41,13 +41,12 @@ def describe_partition(
     progress: Callable[[int], object] | None = None,
 ) -> PartitionInfo:
     """Summarize one partition; ``progress`` is called with the bytes since its last call, from any thread."""
-    partition = _served(partition)
+    whole, partition = partition, _served(partition)
     failure: OSError | ValueError | None = None
     if deep:
         try:
-            report = check_partition(
-                partition, log_format=log_format, max_output_size=max_output_size, progress=progress
-            )
+            options = CheckOptions(log_format, max_output_size, log_start_offset=partition.begins)
+            report = check_partition(whole, options, progress)
         except (OSError, ValueError) as error:
             failure, progress = error, None
         else:
@@ -71,6 +70,13 @@ def _by_headers(partition: Partition, log_format: LogFormat, progress: Callable[
     described = _described(partition, segments, are_apart=are_apart)
     # A batch after a gap may have a wrong offset, for which a reader leaves it out.
     has_gaps = any(each.reason == "gap" for each in missing)
+    is_repeated = any(each.summary is not None and each.summary.repeated_batches for each in segments)
+    is_judged = (has_gaps or is_repeated or not are_apart) and not described.errors
+    if is_judged and not _is_message_set(described.counts):
+        judged = _kafkacomp.judged_offsets(partition)
+        if judged is not None:
+            first, last, ranges, more = judged
+            described, missing = replace(described, first_offset=first, last_offset=last), tuple(ranges)
     return replace(
         described,
         is_exact=described.is_exact and not has_gaps,
@@ -192,8 +198,6 @@ def _are_counted_once(partition: Partition, report: PartitionReport) -> bool:
     end, overlap = None, False
     for each in partition.segments:
         first, last = _valid_offsets(report.segments[each.name], each)
-        if each.named_offset is not None:
-            return False
         if each.base_offset is None or first is None or last is None:
             continue
         overlap |= end is not None and min(first, each.base_offset) <= end

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kafkacomp._losses import LossIndex, missing_lines
 from kafkacomp._storage.checkpoints import OffsetCheckpoints
 from kafkacomp._storage.discovery import check as check_names
-from kafkacomp._storage.discovery import copies_in, well_named
+from kafkacomp._storage.discovery import copies_in
 from kafkacomp._storage.files import BATCHES
 from kafkacomp._storage.filesystem import open_filesystem
 from kafkacomp._storage.listing import without_segment
@@ -22,7 +21,7 @@ from kafkacomp._storage.partition import Partition, Segment
 from kafkacomp._text import camel_case, json_fields, printable, time_text
 from kafkacomp._threads import map_on_threads
 from kafkacomp.exceptions import KafkaCompError
-from kafkacomp.log._check import PartitionCheck, is_too_large
+from kafkacomp.log._check import CheckOptions, check_partition, is_too_large
 from kafkacomp.log._rows import entries
 from kafkacomp.log._verify import Finding, error_at
 
@@ -270,26 +269,15 @@ def verify(
     ``progress`` is called with the bytes done since the last call, from any thread.
     """
     report = LogDirReport()
-    checks = [PartitionCheck(each, log_format, max_output_size, progress, known_losses) for each in partitions]
+    # A partition is read on several threads only if there are fewer partitions than threads.
+    inside = max(1, threads // max(1, len(partitions)))
+    options = CheckOptions(log_format, max_output_size, inside, known_losses, leaves_out_unread=True)
 
-    def check(one: tuple[PartitionCheck, Segment]) -> SegmentReport | OSError:
-        try:
-            return one[0].segment(one[1])
-        except OSError as error:
-            # An object whose bytes do not match its manifest, or that was deleted; other errors end the command.
-            if isinstance(one[1].source, str) or error.errno not in {errno.EIO, errno.ENOENT}:
-                raise
-            return error
+    def check(partition: Partition) -> PartitionReport:
+        return check_partition(partition, options, progress)
 
-    todo = [(each, segment) for each in checks for segment in each.partition.segments]
-    found: dict[str, SegmentReport] = {}
-    for (_, segment), each in zip(todo, map_on_threads(check, todo, threads), strict=True):
-        if isinstance(each, OSError):
-            report.errors.append(error_at(segment.name, 0, each.strerror or str(each)))
-        else:
-            found[segment.name] = each
-    for one in checks:
-        report.add(one.partition, one.report(found))
+    for partition, found in zip(partitions, map_on_threads(check, partitions, threads), strict=True):
+        report.add(partition, found)
     return report
 
 
@@ -313,9 +301,7 @@ def partition_of(files: Sequence[SourceFile]) -> Partition:
         for name in beside
         if segment_offset(name) is not None and name.endswith(suffix)
     ]
-    both = well_named(sorted([*segments, *others], key=lambda each: (each.base_offset, basename(each.name))))
-    partition.segments = [each for each in both if basename(each.name) in given]
-    partition.context = [each for each in both if basename(each.name) not in given]
+    partition.segments, partition.context = segments, others
     return partition
 
 

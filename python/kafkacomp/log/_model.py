@@ -15,7 +15,7 @@ from kafkacomp._storage.losses import loss_files_of
 from kafkacomp._storage.names import basename, parent_of
 from kafkacomp._text import count_text
 from kafkacomp.arrow import scan
-from kafkacomp.log._check import check_partition, check_segment
+from kafkacomp.log._check import CheckOptions, check_partition, check_segment
 from kafkacomp.log._checkpoint_files import read_leader_epoch_checkpoint, read_partition_metadata
 from kafkacomp.log._describe import describe_partition
 from kafkacomp.log._side_files import read_offset_index, read_producer_snapshot, read_time_index, read_transaction_index
@@ -86,9 +86,7 @@ class LogPartition:
     @cached_property
     def end_offset(self) -> int | None:
         """The log end offset: one more than the last offset; ``None`` if the end of the last segment is corrupt."""
-        last = self._found.segments[-1]
-        end = _kafkacomp.end_offset(last, "auto")
-        return end if end is None or last.offsets is None else min(end, last.offsets[1])
+        return _kafkacomp.log_end(self._found, "auto", False)  # noqa: FBT003 - a position of the core's
 
     @property
     def high_watermark(self) -> int | None:
@@ -138,7 +136,8 @@ class LogPartition:
             >>> report.is_intact, report.missing
             (True, ())
         """
-        return check_partition(self._found, known_losses=loss_files_of(known_losses), max_output_size=max_output_size)
+        options = CheckOptions(max_output_size=max_output_size, known_losses=loss_files_of(known_losses))
+        return check_partition(self._found, options)
 
     def info(self, *, deep: bool = False, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> PartitionInfo:
         """Summarize the content of the partition; the options are those of :meth:`LogDir.info`.

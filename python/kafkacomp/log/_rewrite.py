@@ -79,8 +79,8 @@ class Repair:
         file: The path of the segment in the source.
         position: The byte of the segment at which the range begins.
         length: The length of the range in bytes.
-        action: ``fixed`` (an LZ4 header checksum), ``restored`` (a header field), ``reordered`` (a batch in the place
-            of another), ``quarantined``, ``dropped``, ``repeat dropped`` or ``truncated``.
+        action: ``fixed`` (an LZ4 header checksum), ``restored`` (a header field), ``reordered`` (a batch that was
+            not where its offsets belong), ``quarantined``, ``dropped``, ``repeat dropped`` or ``truncated``.
         first_offset: The first offset that is missing because of it; ``None`` if no offset is missing, or if the
             adjacent batches do not determine it.
         last_offset: The last offset that is missing because of it, inclusive.
@@ -347,9 +347,11 @@ def repair(
     """Rewrite the intact part of a log, as folders that a broker can read.
 
     Batches of message formats 1 and 2 in which only the LZ4 header checksum is wrong are fixed (KIP-57's one-time
-    patch). Offset fields and leader epochs, which no checksum covers, are restored if the adjacent batches determine
-    them. Batches that are corrupt, truncated, repeated or out of place are left out. Offsets that several files have
-    are written once. Indexes and producer snapshots are rebuilt.
+    patch). Offset fields, which no checksum covers, are restored if the adjacent batches determine them, and leader
+    epochs that decrease are made to increase. Batches that are not where their offsets belong are put there. Batches
+    that are corrupt, truncated or repeated, or that nothing confirms, are left out. Offsets that several files have are
+    written once; if their records differ, those of the later file are written. Indexes and producer snapshots are
+    rebuilt.
 
     If something was repaired, the new folder of the partition contains the corrupt bytes in
     ``kafkacomp-quarantine.bin``, and in the loss file ``kafkacomp-repair.json`` the repairs and the offsets that the
@@ -369,7 +371,6 @@ def repair(
 
     Raises:
         FileExistsError: ``target`` exists.
-        CorruptRecordError: two files of a partition have different records at an offset.
         OutputLimitError: the records of a batch decompress to more than ``max_output_size`` bytes.
         UnknownServerError: a batch has a compression type that Kafka does not have.
         MemoryError: memory is exhausted; batches are never left out for this reason.

@@ -1,8 +1,9 @@
-"""Shorten the errors that Spark shows to users."""
+"""The errors that Spark shows to users: short, and for offsets that are lost."""
 
 from __future__ import annotations
 
 import functools
+import logging
 import os
 import sys
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
@@ -11,6 +12,10 @@ from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from kafkacomp.spark._options import ReadOptions
+
+_LOGGER = logging.getLogger("kafkacomp")
 
 #: Errors of data, files or options. Any other error is a bug, whose traceback is needed.
 EXPECTED = (KafkaCompError, OSError, ValueError)
@@ -44,3 +49,18 @@ def briefly(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Re
             raise plain(error) from None
 
     return call
+
+
+def tell_loss(losses: list[str], options: ReadOptions) -> None:
+    """Report deleted offsets: as an error with ``failOnDataLoss``, else in the log.
+
+    Raises:
+        KafkaCompError: offsets were deleted, and ``failOnDataLoss`` is true.
+    """
+    if options.fail_on_data_loss:
+        raise KafkaCompError(
+            "; ".join(losses)
+            + ". The stream stops, because records may have been lost; with failOnDataLoss=false it continues"
+        )
+    for loss in losses:
+        _LOGGER.warning("%s; the stream continues", loss)

@@ -2,26 +2,29 @@
 
 A poll lists the folders, opens the last segment of each partition and reads the headers of new batches. Closed segments
 are not opened, except once each with ``read_committed``, which must know all transactions from the start of the log.
+The one before a new last segment is opened, to see whether it reaches beyond the start of that. If it does, or if the
+offsets of what was read do not increase, all files show where the log ends.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
 from kafkacomp._storage.partition import SplitBoundaries
 from kafkacomp.exceptions import CorruptRecordError
-from kafkacomp.spark._overlap import runs
-from kafkacomp.spark._plan import split_segment
+from kafkacomp.spark._errors import tell_loss
+from kafkacomp.spark._plan import split_segment, transactions
+from kafkacomp.spark._rediscovery import PAUSE
 from kafkacomp.spark._select import name_of
 
 if TYPE_CHECKING:
-    from kafkacomp._storage.partition import AbortedRange, Partition, Segment
+    from kafkacomp._storage.partition import AbortedRange, Partition, Segment, Transactions
     from kafkacomp.spark._options import ReadOptions
-    from kafkacomp.spark._overlap import Ends, Run, SegmentsWithNext
 
 _LOGGER = logging.getLogger("kafkacomp")
 
@@ -43,7 +46,10 @@ class PartitionLog:
         self._follower = _kafkacomp.LogFollower(self._options.is_committed)
         self._segment: tuple[int, str] | None = None
         self._marks: dict[int, tuple[str, int]] = {}
-        self._ends: Ends = {}
+        #: Whether the batches of all files decide.
+        self._is_judged = False
+        #: The transactions then.
+        self._transactions: Transactions | None = None
         #: The offset after the last complete batch.
         self.end = 0
         #: The first offset that is not visible yet at the stream's isolation level.
@@ -55,18 +61,25 @@ class PartitionLog:
         Raises:
             FileNotFoundError: a segment was deleted since the listing.
             CorruptRecordError: a batch is corrupt, and the mode is not DROPMALFORMED.
+            KafkaCompError: what was appended is below the end that an earlier poll has found, and ``failOnDataLoss`` is
+                true.
             ValueError: a log of Kafka 0.7.
         """
-        last = partition.segments[-1]
+        last, reached = partition.segments[-1], self.end
         self._check_format(partition)
         if self._segment is not None and _base(last) < self._segment[0]:
             self._reset()  # deleted and created again
+        is_new = self._segment != (_base(last), last.name)
         for segment in self._todo(partition):
             if not self._follow(segment, is_last=segment is last):
                 _LOGGER.warning("%s: truncated; it is read again from its beginning", last.name)
                 self._reset()
                 self.look(partition)
                 return
+        if self._follower.is_pending:
+            time.sleep(PAUSE)
+            self._follow(last, is_last=True)
+        self._settle(partition, reached, is_new=is_new)
         seen = self._follower.end_offset
         self.end = max(_base(last) if seen is None else seen, _base(last))
         self._marks.pop(self.end, None)
@@ -74,7 +87,47 @@ class PartitionLog:
         if len(self._marks) > _MARKS:
             del self._marks[next(iter(self._marks))]
         first_open = self._follower.first_open
+        if self._transactions is not None:
+            first_open = self._transactions.last_stable_offset
         self.stable = self.end if first_open is None else min(first_open, self.end)
+
+    def _settle(self, partition: Partition, reached: int, *, is_new: bool) -> None:
+        """Find the end by the batches of all files, if the last ones do not show it.
+
+        Args:
+            partition: The partition.
+            reached: The end that the poll before has found.
+            is_new: Whether the last segment is another one than at the poll before.
+        """
+        last = partition.segments[-1]
+        disorder = self._follower.take_disorder()
+        if disorder is not None and disorder[1] < reached:
+            position, first, _ = disorder
+            loss = (
+                f"{name_of(partition)}: the batch at byte {position} of {last.name} begins at offset {first}, but the"
+                f" stream has read up to offset {reached - 1}"
+            )
+            tell_loss([loss], self._options)
+        if disorder is not None or (is_new and self._reaches_beyond(partition)):
+            self._is_judged = True
+        if not self._is_judged:
+            return
+        end = _kafkacomp.log_end(partition, self._options.log_format, True)  # noqa: FBT003 - a position of the core's
+        if end is not None:
+            self._follower.set_end_offset(end)
+        if self._options.is_committed:
+            self._transactions = transactions(partition, self._options)
+        # What was appended before the files were read is not below the end.
+        self._follow(last, is_last=True)
+        self._follower.take_disorder()
+
+    def _reaches_beyond(self, partition: Partition) -> bool:
+        """Whether the segment before the last one has offsets of it."""
+        if len(partition.segments) < 2:  # noqa: PLR2004 - there is one before
+            return False
+        before, last = partition.segments[-2:]
+        end = _kafkacomp.end_offset(before, self._options.log_format)
+        return end is not None and end > _base(last)
 
     def _todo(self, partition: Partition) -> list[Segment]:
         if not self._options.is_committed:
@@ -116,17 +169,14 @@ class PartitionLog:
 
     def aborted(self, start: int, end: int) -> list[AbortedRange]:
         """List the aborted transactions that have offsets in this range."""
+        if self._transactions is not None:
+            found = self._transactions.aborted
+            return [each for each in found if each.first_offset < end and each.last_offset >= start]
         return self._follower.aborted(start, end)
 
     def forget(self, offset: int) -> None:
         """Drop the state that is not needed to read from this offset on."""
         self._follower.forget(offset)
-
-    def runs(self, segments: SegmentsWithNext) -> list[Run]:
-        """Group the segments of a batch of the stream that have offsets in common."""
-        kept = {(segment.name, segment.size) for segment, _ in segments}
-        self._ends = {key: end for key, end in self._ends.items() if key in kept}
-        return runs(segments, self._options.log_format, self._ends)
 
     def splits(self, segment: Segment, start: int, end: int, next_base: int | None) -> list[Segment]:
         """Split these offsets of a segment into splits of about ``splitSize``.

@@ -7,9 +7,7 @@ opened:
 - a segment larger than ``splitSize``, to find the split boundaries;
 - all segments of a partition with ``read_committed``, because a transaction may end in any of them. Only headers and
   markers are read, once, and each task gets the aborted transactions that concern it;
-- the last segment, if it may contain an offset of the options, to check that the log reaches it;
-- the end of each segment that another one follows, to check whether they overlap. Segments that do are read by one
-  task (:mod:`kafkacomp.spark._overlap`).
+- the last segment, if it may contain an offset of the options, to check that the log reaches it.
 """
 
 from __future__ import annotations
@@ -23,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyspark.sql.datasource import InputPartition
 
 from kafkacomp import _kafkacomp
+from kafkacomp._storage.names import basename, is_segment
 from kafkacomp._storage.partition import Partition, Segment, Split, SplitBoundaries, Transactions
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.spark._bounds import EARLIEST, LATEST
@@ -52,6 +51,9 @@ class Pruning(NamedTuple):
     start_timestamp: int | None = None
     end_timestamp: int | None = None
 
+
+#: The most segments on each side of a task's own that it gets to judge the partition.
+_MOST_BESIDE = 32
 
 #: No limit at all.
 EVERYTHING = Pruning()
@@ -122,47 +124,57 @@ def _tasks(partition: Partition, options: ReadOptions, pruning: Pruning) -> Iter
         start = max((each for each in (offsets.start, pruning.start_offset) if each is not None), default=None)
         end = min((each for each in (offsets.end, pruning.end_offset) if each is not None), default=None)
         offsets = _Range(start, end)
-    selected = segments_within(partition, offsets.start, offsets.end)
+    # Names that are wrong do not show which offsets a task would read: one task has all of them.
+    is_one_task = partition.is_misnamed
+    selected = segments_within(partition, *((None, None) if is_one_task else (offsets.start, offsets.end)))
     if not selected:
         return
     known = transactions(partition, options) if options.is_committed else None
     aborted = _Aborted(known.aborted if known else [])
     parts = PartsOf(partition)
-    for run in runs(selected, options.log_format):
+    times = (pruning.start_timestamp, pruning.end_timestamp)
+    if is_one_task:
+        together = parts.part([segment for segment, _ in selected], known)
+        yield SegmentPartition(together, offsets.start, offsets.end, *times)
+        return
+    for run in runs(selected):
         segment, following = run.segments[0][0], run.next_base
         stable = known and known.last_stable_offset
         if stable is not None and (segment.first_offset or 0) >= stable:
             return  # no later offset is stable
         own = known and Transactions(stable, aborted.reaching_into(segment.first_offset, following))
-        start = max((each for each in (offsets.start, run.start) if each is not None), default=None)
         is_one = len(run.segments) == 1
         for segments in [[each] for each in split_segment(segment, options, following)] if is_one else [run.together()]:
             yield SegmentPartition(
                 parts.part(segments, own),
-                start,
+                offsets.start,
                 before_next(segments[-1], offsets.end),
-                pruning.start_timestamp,
-                pruning.end_timestamp,
+                *times,
             )
 
 
 class PartsOf:
     """Divides a partition into those of its tasks.
 
-    Where the partition has a loss file, the context of a task is the segments next to its own: the batches on both
-    sides of missing offsets show whether these are a known loss.
+    The context of a task is the segments next to its own: the one before may reach beyond its end, and the batches on
+    both sides of missing offsets show whether these are a known loss. A task that must judge the partition lists a
+    broker's local folder; of other storage, its context has the nearest other segments.
     """
 
     def __init__(self, partition: Partition) -> None:
         self._partition = partition
-        everything = (*partition.segments, *partition.context) if partition.has_loss_file else ()
+        everything = (*partition.segments, *partition.context)
+        self._is_local = all(isinstance(each.source, str) and is_segment(basename(each.source)) for each in everything)
         self._in_order = sorted(everything, key=_first_offset)
 
     def part(self, segments: list[Segment], transactions: Transactions | None) -> Partition:
         """The partition of a task."""
+        most = 1 if self._is_local else _MOST_BESIDE
         before = bisect_left(self._in_order, _first_offset(segments[0]), key=_first_offset)
         after = bisect_right(self._in_order, _first_offset(segments[-1]), key=_first_offset)
-        context = self._in_order[max(before - 1, 0) : before] + self._in_order[after : after + 1]
+        names = {each.name for each in segments}
+        near = self._in_order[max(before - most, 0) : after + most]
+        context = [each for each in near if each.name not in names]
         return replace(self._partition, segments=segments, context=context, transactions=transactions)
 
 
@@ -350,7 +362,7 @@ def _check_offset(name: str, offset: int, partition: Partition, options: ReadOpt
     if offset < first:
         problem = f"the log begins at {first}"
     elif offset > last.base_offset:
-        end = _kafkacomp.end_offset(last, options.log_format)
+        end = _kafkacomp.log_end(partition, options.log_format, False)  # noqa: FBT003 - a position of the core's
         if end is None or offset <= end:
             return
         problem = f"the log ends at {end}"

@@ -231,12 +231,14 @@ def _ordered(start: int | None, end: int | None) -> tuple[int | None, int | None
 def check_losses(report: ScanReport, options: ReadOptions) -> None:
     """Fail if offsets are missing; the scan has logged them.
 
-    ``mode`` decides about corrupt bytes; offsets that compaction or a loss file explains are no error.
+    ``mode`` decides about corrupt bytes: with FAILFAST, offsets that they hide are an error even if all bytes that are
+    left out repeat other batches. Offsets that compaction or a loss file explains are no error.
 
     Raises:
         KafkaCompError: offsets are missing, and ``failOnDataLoss`` is true.
     """
-    losses = [each for each in unknown(report.missing, report.known_losses) if each.reason in _LOSSES]
+    reasons = _LOSSES | {"corrupt"} if options.mode == "FAILFAST" else _LOSSES
+    losses = [each for each in unknown(report.missing, report.known_losses) if each.reason in reasons]
     if not losses or not options.fail_on_data_loss:
         return
     first = losses[0]

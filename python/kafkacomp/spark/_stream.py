@@ -14,14 +14,15 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from kafkacomp._storage.partition import Transactions
 from kafkacomp.spark._bounds import EARLIEST, LATEST
-from kafkacomp.spark._errors import briefly
+from kafkacomp.spark._errors import briefly, tell_loss
 from kafkacomp.spark._offsets import Offsets, limited, read_offsets, write_offsets
 from kafkacomp.spark._options import ReadOptions, parse
+from kafkacomp.spark._overlap import runs
 from kafkacomp.spark._plan import PartsOf, SegmentPartition, before_next, check_bounds, segments_within, starting_offset
 from kafkacomp.spark._read import read_wherever, with_schema
 from kafkacomp.spark._select import name_of
 from kafkacomp.spark._serialize import SentToExecutors
-from kafkacomp.spark._watch import Seen, View, Watch, tell_loss
+from kafkacomp.spark._watch import Seen, View, Watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -124,9 +125,9 @@ class KafkaCompStreamReader(SentToExecutors, DataSourceStreamReader):
             return
         partition, log = seen.partition, seen.log
         parts = PartsOf(partition)
-        for run in log.runs(segments_within(partition, start, end)):
+        for run in runs(segments_within(partition, start, end)):
             segment, next_base = run.segments[0]
-            first = max(start, (segment.base_offset or 0) if run.start is None else run.start)
+            first = max(start, segment.base_offset or 0)
             last = end if run.next_base is None else min(end, run.next_base)
             known = Transactions(None, log.aborted(first, last)) if self.options.is_committed else None
             is_one = len(run.segments) == 1

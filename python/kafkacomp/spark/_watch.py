@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from kafkacomp.exceptions import KafkaCompError
+from kafkacomp.spark._errors import tell_loss
 from kafkacomp.spark._follow import PartitionLog
 from kafkacomp.spark._rediscovery import LOOKS, PAUSE
 from kafkacomp.spark._select import select_growing
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.partition import Partition
     from kafkacomp.spark._offsets import Offsets
     from kafkacomp.spark._options import ReadOptions
-
-_LOGGER = logging.getLogger("kafkacomp")
 
 
 class Seen(NamedTuple):
@@ -96,21 +93,6 @@ class Watch:
         for key, offset in offsets.items():
             if key in self._logs:
                 self._logs[key].forget(offset)
-
-
-def tell_loss(losses: list[str], options: ReadOptions) -> None:
-    """Report deleted offsets: as an error with ``failOnDataLoss``, else in the log.
-
-    Raises:
-        KafkaCompError: offsets were deleted, and ``failOnDataLoss`` is true.
-    """
-    if options.fail_on_data_loss:
-        raise KafkaCompError(
-            "; ".join(losses)
-            + ". The stream stops, because records may have been lost; with failOnDataLoss=false it continues"
-        )
-    for loss in losses:
-        _LOGGER.warning("%s; the stream continues", loss)
 
 
 def _losses(begin: Offsets, until: Offsets | None, view: View) -> list[str]:

@@ -12,6 +12,7 @@ pub mod plan;
 pub mod report;
 pub mod scan;
 pub mod source;
+mod sync;
 pub mod transactions;
 
 pub use columns::binary_type::BinaryType;

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use arrow_schema::TimeUnit;
 use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
-use kafkacomp_core::log::{LogFormat, OpenSegment, TransactionFilter};
+use kafkacomp_core::log::read::segment_files::Sibling;
+use kafkacomp_core::log::{Compaction, LogFormat, OpenSegment, TransactionFilter};
 
 use crate::columns::binary_type::BinaryType;
 use crate::columns::schema::Column;
 use crate::lookup::split_boundaries::SplitBoundaries;
+use crate::report::ScanError;
 
 /// The largest `batch_bytes`: a column with 32-bit offsets has at most 2^31 - 1 bytes, and half of that leaves room for one more
 /// record.
@@ -146,10 +148,8 @@ impl TransactionsIn {
 pub struct Segment {
     /// Its path or name, for messages and the `segment` column.
     pub name: Arc<str>,
-    /// The offset at which it begins, usually that in its name; `None` for bytes, whose offsets need not increase.
+    /// The offset in its name; `None` for bytes, whose offsets need not increase.
     pub base_offset: Option<i64>,
-    /// The offset in its name, if that is wrong.
-    pub named_offset: Option<i64>,
     /// Opens it.
     pub files: Arc<dyn OpenSegment>,
     /// Only the batches that begin in these bytes; `None` for all.
@@ -172,13 +172,18 @@ impl Segment {
         self.offsets.map_or(self.base_offset, |(first, _)| Some(first))
     }
 
+    /// Whether the partition was divided for tasks, of which one reads this segment or a split of it.
+    pub(crate) fn is_of_task(&self) -> bool {
+        self.range.is_some() || self.boundaries.length > 0
+    }
+
     /// Whether an offset of the segment belongs to the log.
     pub(crate) fn has_offset(&self, offset: i64) -> bool {
         self.offsets.is_none_or(|(first, end)| (first..end).contains(&offset))
     }
 
     /// The base offset, or 0 if the name has none: offsets of Kafka 0.7 are then positions in the file.
-    pub(crate) fn base_offset_or_zero(&self) -> i64 {
+    pub fn base_offset_or_zero(&self) -> i64 {
         self.base_offset.unwrap_or(0)
     }
 }
@@ -204,9 +209,39 @@ pub struct Partition {
     pub checkpoints: Checkpoints,
     /// What would decide between segments with different records at the same offset, for the message of the error.
     pub deciding: Option<Arc<str>>,
+    /// Whether the first batch of a segment has offsets that it should not have by its name, so that all files are judged before one is
+    /// read.
+    pub is_misnamed: bool,
 }
 
 impl Partition {
+    /// What is known of its compaction without reading it.
+    pub fn compaction(&self) -> Compaction {
+        Compaction::of(self.topic.as_deref(), self.checkpoints.cleaned_to)
+    }
+
+    /// The segment with this index, first those that are read, then those of the context.
+    pub fn segment(&self, index: usize) -> Option<&Segment> {
+        self.segments.iter().chain(&self.context).nth(index)
+    }
+
+    /// Adds the other segments to the context, if this is a part of the partition that was divided for tasks.
+    ///
+    /// # Errors
+    /// The storage cannot list them.
+    pub(crate) fn add_siblings(&mut self) -> Result<(), ScanError> {
+        let Some(first) = self.segments.first().filter(|segment| segment.is_of_task()) else { return Ok(()) };
+        let siblings = first.files.siblings().map_err(|error| ScanError::io(&first.name, error))?;
+        let like = Segment { range: None, boundaries: SplitBoundaries::default(), active: false, ..first.clone() };
+        for Sibling { name, base_offset, files } in siblings {
+            if self.segments.iter().chain(&self.context).all(|segment| segment.name != name) {
+                let base_offset = Some(base_offset);
+                self.context.push(Segment { name, base_offset, files, ..like.clone() });
+            }
+        }
+        Ok(())
+    }
+
     /// Only the offsets from `start_offset` to `end_offset`, exclusive; earlier bounds stay.
     #[must_use]
     pub fn between(self, start_offset: Option<i64>, end_offset: Option<i64>) -> Self {

@@ -290,7 +290,7 @@ impl ScanError {
             ),
             Self::Conflict { earlier, later, offset, deciding: None } => format!(
                 "{later}: offset {offset} has another record than in {earlier}: remove the file that is not valid, or \
-                 read with on_error=\"skip\", which takes the records of the first"
+                 read with on_error=\"skip\", which takes the records of the file with the later name"
             ),
             Self::Conflict { earlier, later, offset, deciding: Some(deciding) } => {
                 format!("{later}: offset {offset} has another record than in {earlier}: {deciding}")

@@ -31,8 +31,9 @@ use crate::plan::planner::{MIN_CHUNK_BYTES, Planner};
 use crate::report::{ScanError, ScanReport};
 use crate::source::cancel::{as_consumer, cancellable};
 use crate::source::watched::Watch;
+use crate::sync::lock;
 use own_chunks::{Own, OwnChunks};
-use queue::{Item, Place, Rest, Shared, lock};
+use queue::{Item, Place, Rest, Shared};
 use worker_thread::work;
 
 /// The number of bytes that a single worker reads at once: they and the columns built from them fit into a core's second-level

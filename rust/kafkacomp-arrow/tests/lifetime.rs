@@ -101,7 +101,6 @@ fn files(name: &str, base_offset: i64, data: &Arc<Vec<u8>>, fault: Fault, is_loc
     Segment {
         name: Arc::from(name),
         base_offset: Some(base_offset),
-        named_offset: None,
         files: Arc::new(Files { data: Arc::clone(data), fault, is_local }),
         range: None,
         boundaries: SplitBoundaries::default(),

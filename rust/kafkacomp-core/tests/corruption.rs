@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test")]
 
-use kafkacomp_core::log::{Compaction, InMemory, SideFiles, VerifyOptions, verify_segment};
+use kafkacomp_core::log::{Compaction, FileToVerify, LogFormat, MemorySegment, VerifyOptions, verify_partition};
 use kafkacomp_core::record::{Batches, ControlRecord, RecordReader};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -13,6 +13,7 @@ use proptest::test_runner::{Config, TestRunner};
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A limit above the content of every valid batch of these files.
 const CAP: usize = 1 << 20;
@@ -66,19 +67,23 @@ fn read(reader: &mut RecordReader, data: &[u8]) -> Found {
     }
     assert!(batches.position() <= data.len() as u64);
     let options = VerifyOptions {
-        base_offset: Some(0),
-        next_base_offset: None,
+        bounds: &[],
         compaction: Compaction::Unknown,
         leader_epochs: &[],
+        log_start_offset: i64::MIN,
         max_output_size: CAP,
-        counted: None,
-        may_be_truncated: false,
-        others: None,
-        known: None,
+        threads: 1,
     };
-    let source = InMemory(data);
+    let file = FileToVerify {
+        name: Arc::from("0.log"),
+        base_offset: Some(0),
+        files: Arc::new(MemorySegment(Arc::new(data.to_vec()))),
+        log_format: Some(LogFormat::Records),
+        may_be_truncated: false,
+        valid: None,
+    };
     let progress = &mut |_| ControlFlow::<Infallible>::Continue(());
-    assert!(verify_segment(&source, SideFiles::default(), options, progress).unwrap().is_continue());
+    assert!(verify_partition(&[file], &options, progress).unwrap().is_continue());
     found
 }
 

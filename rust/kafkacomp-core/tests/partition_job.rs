@@ -42,7 +42,6 @@ fn segment(name: &str, base_offset: i64, data: Vec<u8>) -> SourceSegment {
     SourceSegment {
         name: Arc::from(name),
         base_offset: Some(base_offset),
-        named_offset: None,
         files: Arc::new(Files { data, panics: false }),
     }
 }
@@ -154,7 +153,6 @@ fn a_panic_names_the_segment() {
     let broken = SourceSegment {
         name: Arc::from("second"),
         base_offset: Some(20),
-        named_offset: None,
         files: Arc::new(Files { data: Vec::new(), panics: true }),
     };
     let work = job(folder.join("t-0"), vec![segment("first", 0, batches(0..20, "v")), broken]);

@@ -1,7 +1,7 @@
 //! The offsets that a partition lacks, and the segment files that overlap.
 
 use kafkacomp_core::log::continuity::coverage::{FileOffsets, covered, listed, missing_offsets, overlaps};
-use kafkacomp_core::log::{self, Compaction, MissingRange, MissingReason, SegmentTransactions, TransactionalSegment};
+use kafkacomp_core::log::{Compaction, MissingRange, MissingReason};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -50,35 +50,6 @@ pub fn partition_offsets(
         last_offset: each.last_offset,
     });
     Ok(PartitionOffsets { missing: missing.collect(), more_missing, covered, overlaps: overlaps.collect() })
-}
-
-/// A segment for [`unlisted_aborts`]: its base offset, its first and last offset, and its `SegmentTransactions`.
-type TransactionalFields = (i64, Option<i64>, Option<i64>, TransactionFields);
-
-/// A `SegmentTransactions` of `kafkacomp.log._verify`.
-#[derive(FromPyObject)]
-pub struct TransactionFields {
-    open: Vec<i64>,
-    ended: Vec<i64>,
-    is_interrupted: bool,
-    unlisted: Vec<(i64, i64)>,
-}
-
-/// Warnings for the segments, by their indexes, that abort transactions of earlier ones without an entry in `.txnindex`. The
-/// segments are in the order of their base offsets.
-#[pyfunction]
-pub fn unlisted_aborts(segments: Vec<TransactionalFields>) -> Vec<(usize, String)> {
-    let segments = segments.into_iter().map(|(base_offset, first_offset, last_offset, transactions)| {
-        let TransactionFields { open, ended, is_interrupted, unlisted } = transactions;
-        let transactions = SegmentTransactions {
-            open: open.into_iter().collect(),
-            ended: ended.into_iter().collect(),
-            is_interrupted,
-            unlisted,
-        };
-        TransactionalSegment { base_offset, first_offset, last_offset, transactions }
-    });
-    log::unlisted_aborts(&segments.collect::<Vec<_>>())
 }
 
 fn file(fields: FileFields) -> PyResult<FileOffsets> {

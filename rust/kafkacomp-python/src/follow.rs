@@ -49,7 +49,7 @@ impl LogFollower {
             let source = segment.files.open()?;
             let mut follower = self.lock();
             if is_new {
-                follower.enter();
+                follower.enter(segment.base_offset_or_zero());
             }
             follower.follow(source.as_ref(), skip)
         });
@@ -81,6 +81,23 @@ impl LogFollower {
     #[getter]
     fn end_offset(&self, py: Python<'_>) -> PyResult<Option<i64>> {
         self.with(py, |follower| follower.end_offset())
+    }
+
+    /// Whether the last batch follows a gap, and another call must show that nothing below it is appended.
+    #[getter]
+    fn is_pending(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, |follower| follower.is_pending())
+    }
+
+    /// The first batch since the last call that is not above those before it: position, first offset, and the expected one.
+    fn take_disorder(&self, py: Python<'_>) -> PyResult<Option<(u64, i64, i64)>> {
+        let found = self.with(py, Follower::take_disorder)?;
+        Ok(found.map(|found| (found.position, found.first, found.expected)))
+    }
+
+    /// Sets the end of the log.
+    fn set_end_offset(&self, py: Python<'_>, end: i64) -> PyResult<()> {
+        self.with(py, |follower| follower.set_end_offset(end))
     }
 
     /// The first offset of the earliest open transaction.

@@ -50,7 +50,12 @@ impl StopFlag {
 /// The check for signals of the calling thread. Not for the workers of a scan: signals arrive on the main thread. `raised` takes
 /// the exception of the signal's handler.
 pub fn signals(raised: &Raised) -> Arc<dyn Watch> {
-    Signals::watch(raised)
+    Signals::watch(raised, of_thread().into_iter().collect())
+}
+
+/// The flag that ends the calls on this thread.
+fn of_thread() -> Option<Arc<AtomicBool>> {
+    STOPPED.with_borrow(Clone::clone)
 }
 
 /// The segment as one whose reading Ctrl-C interrupts; see [`signals`].
@@ -58,22 +63,27 @@ pub fn interruptible(segment: Segment, raised: &Raised) -> Segment {
     watched(segment, &signals(raised))
 }
 
+/// The segment as one that several threads read: what the calling thread interrupts and `stopped` end it.
+pub fn stoppable(segment: Segment, raised: &Raised, stopped: &Arc<AtomicBool>) -> Segment {
+    let flags = of_thread().into_iter().chain([Arc::clone(stopped)]).collect();
+    watched(segment, &Signals::watch(raised, flags))
+}
+
 /// A source whose reading Ctrl-C interrupts.
 pub fn interruptible_source(source: Arc<dyn ReadAt>, raised: &Raised) -> Watched {
     Watched::new(source, signals(raised))
 }
 
-/// Checks for signals and for the flag of the thread.
+/// Checks for signals and for flags.
 #[derive(Debug)]
 struct Signals {
     raised: Raised,
-    stopped: Option<Arc<AtomicBool>>,
+    stopped: Vec<Arc<AtomicBool>>,
     looked: Mutex<Instant>,
 }
 
 impl Signals {
-    fn watch(raised: &Raised) -> Arc<dyn Watch> {
-        let stopped = STOPPED.with_borrow(Clone::clone);
+    fn watch(raised: &Raised, stopped: Vec<Arc<AtomicBool>>) -> Arc<dyn Watch> {
         Arc::new(Self { raised: raised.clone(), stopped, looked: Mutex::new(Instant::now()) })
     }
 }
@@ -90,7 +100,7 @@ impl Watch for Signals {
         if must_leave() {
             return Err(io::Error::other(Exiting));
         }
-        let is_stopped = self.stopped.as_ref().is_some_and(|stopped| stopped.load(Ordering::Relaxed));
+        let is_stopped = self.stopped.iter().any(|stopped| stopped.load(Ordering::Relaxed));
         let check =
             |py: Python<'_>| if is_stopped { Err(PyKeyboardInterrupt::new_err(())) } else { py.check_signals() };
         Python::attach(|py| check(py).map_err(|error| failure(py, error, &self.raised)))

@@ -81,8 +81,8 @@ impl Work {
         let raised = Raised::default();
         let Partition { topic, partition, segments, checkpoints, .. } = partition(fields.partition, &raised)?;
         let source = |segment| {
-            let Segment { name, base_offset, named_offset, files, .. } = interruptible(segment, &raised);
-            SourceSegment { name, base_offset, named_offset, files }
+            let Segment { name, base_offset, files, .. } = interruptible(segment, &raised);
+            SourceSegment { name, base_offset, files }
         };
         let content = |file: Option<PyBackedBytes>| file.map(|bytes| bytes.to_vec());
         let job = PartitionJob {

@@ -28,7 +28,6 @@ mod message_chunks;
 mod message_set;
 mod message_set_write;
 mod migrate;
-mod naming;
 mod plan;
 mod process;
 mod progress;
@@ -124,14 +123,14 @@ fn add_logs(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<plan::FoundTransactions>()?;
     m.add_function(wrap_pyfunction!(plan::split_segment, m)?)?;
     m.add_function(wrap_pyfunction!(plan::end_offset, m)?)?;
-    m.add_function(wrap_pyfunction!(plan::reach, m)?)?;
-    m.add_function(wrap_pyfunction!(plan::start_offset, m)?)?;
+    m.add_function(wrap_pyfunction!(plan::log_end, m)?)?;
     m.add_function(wrap_pyfunction!(plan::is_message_set, m)?)?;
     m.add_function(wrap_pyfunction!(plan::read_range, m)?)?;
     m.add_function(wrap_pyfunction!(plan::newest_message_format, m)?)?;
     m.add_function(wrap_pyfunction!(plan::offset_for_time, m)?)?;
     m.add_function(wrap_pyfunction!(plan::find_transactions, m)?)?;
     m.add_function(wrap_pyfunction!(summary::summarize_partition, m)?)?;
+    m.add_function(wrap_pyfunction!(summary::judged_offsets, m)?)?;
     m.add_function(wrap_pyfunction!(side_files::read_offset_index, m)?)?;
     m.add_function(wrap_pyfunction!(side_files::read_time_index, m)?)?;
     m.add_function(wrap_pyfunction!(side_files::read_transaction_index, m)?)?;
@@ -140,16 +139,12 @@ fn add_logs(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(side_files::read_offset_checkpoint, m)?)?;
     m.add_function(wrap_pyfunction!(side_files::read_partition_metadata, m)?)?;
     m.add_function(wrap_pyfunction!(coverage::partition_offsets, m)?)?;
-    m.add_function(wrap_pyfunction!(coverage::unlisted_aborts, m)?)?;
     m.add_class::<adjacent::AdjacentBatch>()?;
     m.add_function(wrap_pyfunction!(adjacent::adjacent_batches, m)?)?;
-    m.add_class::<naming::MisnamedSegment>()?;
-    m.add_function(wrap_pyfunction!(naming::misnamed_segments, m)?)?;
     m.add_class::<tiered::ChunkDecoder>()?;
-    m.add_function(wrap_pyfunction!(verify::verify_segment, m)?)?;
+    m.add_function(wrap_pyfunction!(verify::verify_partition, m)?)?;
     m.add_function(wrap_pyfunction!(verify::format_of_content, m)?)?;
-    m.add_class::<verify::KnownBatches>()?;
-    m.add_class::<verify::ComparedFiles>()?;
+    m.add_class::<verify::VerifiedPartition>()?;
     m.add_class::<interrupt::StopFlag>()
 }
 

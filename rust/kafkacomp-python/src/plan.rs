@@ -1,5 +1,6 @@
 //! Properties of segments that are needed to plan reading them: `kafkacomp._plan`.
 
+use kafkacomp_arrow::lookup::log_end as ends;
 use kafkacomp_arrow::lookup::split_boundaries::SplitBoundary;
 use kafkacomp_arrow::lookup::{byte_range, log_format, segment_ends, splits, time};
 use kafkacomp_arrow::transactions::committed::{Found, transaction_filter};
@@ -50,7 +51,7 @@ pub fn is_message_set(py: Python<'_>, source: SegmentFields<'_>) -> PyResult<boo
     raised.or(py, found).map(|log_format| log_format == LogFormat::MessageSet)
 }
 
-/// The end offset of a log whose last segment is `source`; `None` if corruption hides it.
+/// The end offset of a segment; `None` if corruption hides it.
 #[pyfunction]
 pub fn end_offset(py: Python<'_>, source: SegmentFields<'_>, log_format: &str) -> PyResult<Option<i64>> {
     let raised = Raised::default();
@@ -59,21 +60,13 @@ pub fn end_offset(py: Python<'_>, source: SegmentFields<'_>, log_format: &str) -
     raised.or(py, found)
 }
 
-/// The offset after the greatest one that the end of the segment `source` has.
+/// The end offset of a log; `None` if corruption hides it. If `judges`, it is that of the batches of all files.
 #[pyfunction]
-pub fn reach(py: Python<'_>, source: SegmentFields<'_>, log_format: &str) -> PyResult<i64> {
+pub fn log_end(py: Python<'_>, source: PartitionFields<'_>, log_format: &str, judges: bool) -> PyResult<Option<i64>> {
     let raised = Raised::default();
-    let (segment, options) = (interruptible(segment(source, &raised)?, &raised), options(log_format, false, None));
-    let found = py.detach(|| segment_ends::reach(&segment, &options)).map_err(|error| scan_to_py(py, error));
-    raised.or(py, found)
-}
-
-/// The first offset of the segment `source`: that in its name, or a lower one if its batches show that the name is wrong.
-#[pyfunction]
-pub fn start_offset(py: Python<'_>, source: SegmentFields<'_>, log_format: &str) -> PyResult<Option<i64>> {
-    let raised = Raised::default();
-    let (segment, options) = (interruptible(segment(source, &raised)?, &raised), options(log_format, false, None));
-    let found = py.detach(|| segment_ends::start_offset(&segment, &options)).map_err(|error| scan_to_py(py, error));
+    let (partition, options) = (whole_partition(source, &raised)?, options(log_format, false, None));
+    let find = if judges { ends::judged_end } else { ends::log_end };
+    let found = py.detach(|| find(&partition, &options)).map_err(|error| scan_to_py(py, error));
     raised.or(py, found)
 }
 

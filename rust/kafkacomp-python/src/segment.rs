@@ -30,6 +30,7 @@ pub struct PartitionFields<'py> {
     high_watermark: Option<i64>,
     cleaned_to: Option<i64>,
     deciding: Option<String>,
+    is_misnamed: bool,
 }
 
 /// Not derived, because some attributes are properties that read files: see [`attribute`].
@@ -48,6 +49,7 @@ impl<'py> FromPyObject<'_, 'py> for PartitionFields<'py> {
             high_watermark: attribute(&fields, "high_watermark")?.extract()?,
             cleaned_to: attribute(&fields, "cleaned_to")?.extract()?,
             deciding: attribute(&fields, "deciding")?.extract()?,
+            is_misnamed: attribute(&fields, "is_misnamed")?.extract()?,
         })
     }
 }
@@ -86,7 +88,6 @@ pub struct SegmentFields<'py> {
     boundaries: Option<BoundariesFields>,
     active: bool,
     offsets: Option<(i64, i64)>,
-    named_offset: Option<i64>,
     transactions_in: String,
 }
 
@@ -185,6 +186,7 @@ pub fn partition(fields: PartitionFields<'_>, raised: &Raised) -> PyResult<Parti
         transactions: fields.transactions.map(|found| Arc::new(filter_of(found))),
         checkpoints: Checkpoints { log_start_offset, high_watermark, cleaned_to },
         deciding: fields.deciding.map(Arc::from),
+        is_misnamed: fields.is_misnamed,
     })
 }
 
@@ -200,8 +202,7 @@ fn filter_of((last_stable_offset, aborted): Transactions) -> TransactionFilter {
 /// # Errors
 /// As [`partition`], and `ValueError` for an unknown `transactions_in`.
 pub fn segment(fields: SegmentFields<'_>, raised: &Raised) -> PyResult<Segment> {
-    let SegmentFields { name, base_offset, source, range, boundaries, active, offsets, named_offset, transactions_in } =
-        fields;
+    let SegmentFields { name, base_offset, source, range, boundaries, active, offsets, transactions_in } = fields;
     let files = segment_files(source, raised)?;
     let boundaries = boundaries.map_or_else(SplitBoundaries::default, |known| SplitBoundaries {
         begin: known.begin.map(BoundaryFields::boundary),
@@ -212,7 +213,6 @@ pub fn segment(fields: SegmentFields<'_>, raised: &Raised) -> PyResult<Segment> 
     Ok(Segment {
         name: Arc::from(name.0),
         base_offset,
-        named_offset,
         files,
         range,
         offsets,

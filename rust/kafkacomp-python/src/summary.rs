@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use kafkacomp_arrow::ScanOptions;
 use kafkacomp_arrow::lookup::summary::{self, Summarized};
+use kafkacomp_arrow::{OnError, ScanOptions};
 use kafkacomp_core::log::{BatchCounts, BatchFormat, Certainty, Compaction, LogFormat, OpenTransaction};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -25,6 +25,8 @@ static TRANSACTION: PackageClass = PackageClass::new("kafkacomp.log._info", "Ope
 
 /// Objects of Python.
 type Objects = Vec<Py<PyAny>>;
+/// The first and last offset, the missing ranges, and the number of further ones.
+type Judged = (Option<i64>, Option<i64>, Objects, u64);
 
 /// Summarizes each segment of a partition, in order: `SegmentSummary` objects, or the exception of a segment that cannot be read;
 /// and the transactions that are open at the end. `progress(bytes)` is called after each segment with its length.
@@ -72,6 +74,24 @@ pub fn summarize_partition(
         ControlFlow::Break(error) => return Err(error),
     };
     Ok((summaries, open_to_py(py, open)?.into_iter().map(Bound::unbind).collect()))
+}
+
+/// The first and last offset of a partition that a scan delivers, and the missing ones: `MissingRange` objects, and the number of
+/// further ranges. `None` if headers in an object store do not show it.
+#[pyfunction]
+pub fn judged_offsets(py: Python<'_>, source: PartitionFields<'_>) -> PyResult<Option<Judged>> {
+    let raised = Raised::default();
+    let mut found = partition(source, &raised)?;
+    found.segments = found.segments.into_iter().map(|segment| interruptible(segment, &raised)).collect();
+    let options = ScanOptions { on_error: OnError::Skip, ..ScanOptions::default() };
+    let judged = py.detach(|| summary::judged_offsets(&found, &options));
+    let Some(judged) = raised.or(py, judged.map_err(|error| scan_to_py(py, error)))? else { return Ok(None) };
+    let missing = judged.missing.ranges().into_iter().map(|each| {
+        let owner = (each.topic.as_deref(), each.partition);
+        missing_range(py, owner, &*each.segment, each.range).map(Bound::unbind)
+    });
+    let (first, last) = judged.span.map_or((None, None), |(first, end)| (Some(first), Some(end.saturating_sub(1))));
+    Ok(Some((first, last, missing.collect::<PyResult<_>>()?, judged.missing.more())))
 }
 
 fn summary_to_py<'py>(

@@ -50,12 +50,6 @@ impl RecordFilter {
         }
     }
 
-    /// The same without records before `offset`.
-    pub(crate) fn starting_at(&self, offset: i64) -> Self {
-        let start_offset = self.start_offset.max(offset);
-        Self { start_offset, asked: (self.asked.0.max(offset), self.asked.1), always: false, ..*self }
-    }
-
     #[inline]
     pub(crate) fn takes(&self, record: &Record<'_>) -> bool {
         self.always || ((self.start_offset..=self.last_offset).contains(&record.offset) && self.takes_timestamp(record))

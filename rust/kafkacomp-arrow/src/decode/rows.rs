@@ -1,7 +1,7 @@
 //! Appends the rows of one Kafka batch to the columns, and returns Arrow batches when they are full.
 
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 use kafkacomp_core::log::ContentError;
@@ -15,6 +15,7 @@ use crate::decode::record_filter::RecordFilter;
 use crate::options::ScanOptions;
 use crate::plan::context::Context;
 use crate::report::{ScanError, ScanReport};
+use crate::sync::lock;
 
 /// The most bytes that a record may add to a column with 32-bit offsets. A header key that is not UTF-8 grows to up to three
 /// times its size.
@@ -78,21 +79,10 @@ impl<'w, B: BatchFields> Rows<'w, B> {
             Records::V2(records) => return self.take_v2(records, block, sink),
             Records::V0V1(records) => records,
         };
-        if batch.base_offset().is_none()
-            && let Some(start) =
-                chunk_offsets.unwrapped(batch, records).map_err(|wrong| BatchError::Misplaced(wrong.0))?
-        {
-            let bounded = self.filter.starting_at(start);
-            let mut rows = Rows { filter: &bounded, ..self.again() };
-            return rows.take(|record| Ok(records.advance(record)?), sink);
+        if batch.base_offset().is_none() {
+            chunk_offsets.unwrapped(batch, records).map_err(|wrong| BatchError::Misplaced(wrong.0))?;
         }
         self.take(|record| Ok(records.advance(record)?), sink)
-    }
-
-    /// The rows of the same batch, for another part of its records.
-    fn again(&mut self) -> Rows<'_, B> {
-        let Self { builder, seen, options, report, batch, context, filter, start } = self;
-        Rows { builder, seen, options, report, batch, context, filter, start: *start }
     }
 
     /// Appends records a block at a time, as long as all are wanted, are simple and fit; the rest is appended one by one.
@@ -262,8 +252,4 @@ impl BatchError {
     pub(crate) fn record(error: record::Error) -> Self {
         Self::Content(error.into())
     }
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

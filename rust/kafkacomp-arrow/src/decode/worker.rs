@@ -18,11 +18,12 @@ use crate::columns::pool::BufferPool;
 use crate::columns::view_buffers::{Origin, SharedBytes};
 use crate::decode::chunk_offsets::{ChunkOffsets, PausedOffsets};
 use crate::decode::record_filter::RecordFilter;
-use crate::decode::rows::{BatchError, Rows, Seen, Sink, flush_builder, lock};
+use crate::decode::rows::{BatchError, Rows, Seen, Sink, flush_builder};
 use crate::options::{OnError, ScanOptions};
 use crate::plan::chunk::Chunk;
 use crate::plan::context::Context;
 use crate::report::{ScanError, ScanReport, SkippedRange};
+use crate::sync::lock;
 use following::Following;
 
 /// The size of the Arrow batches of a single worker. A batch that fits into the cache is built, and read by the consumer, faster
@@ -161,16 +162,13 @@ impl Worker {
             self.counted = None;
             (chunk.position, None)
         };
-        let (size, report) = (self.options.max_output_size, Arc::clone(&self.report));
-        let mut chunk_offsets = ChunkOffsets::new((chunk, data), offsets, size, report);
+        let mut chunk_offsets = ChunkOffsets::new(chunk, offsets, Arc::clone(&self.report));
         let takes_singles = self.takes_singles(&filter, &chunk.context);
         let from = usize::try_from(position.saturating_sub(chunk.position)).unwrap_or(usize::MAX);
         let mut following = Following::new(Batches::new(data.get(from..).unwrap_or(&[]), position));
         while let Some(next) = following.batches.next() {
             let batch = next.map_err(|error| failed(&chunk.context, error))?;
-            if !chunk_offsets.takes(&batch) {
-                continue;
-            }
+            chunk_offsets.begin(&batch);
             match self.batch(&batch, &mut following, &chunk.context, &filter, &mut chunk_offsets, sink) {
                 Err(BatchError::Content(error)) => {
                     self.skip(
@@ -304,7 +302,9 @@ impl Worker {
         let mut report = lock(&self.report);
         report.skipped.push(skipped.between(offsets.map(|(first, _)| first), offsets.map(|(_, end)| end)));
         if let Some((first, end)) = offsets {
-            context.missing(first, end, reason, &mut |range| report.missing.add(&context.id, segment, range));
+            context.missing((first, end), reason, segment, &mut |segment, range| {
+                report.missing.add(&context.id, segment, range);
+            });
         }
         Ok(())
     }
@@ -334,14 +334,6 @@ impl Worker {
         {
             return Ok(Taken::All);
         }
-        let bounded;
-        let filter = match chunk_offsets.start() {
-            Some(start) => {
-                bounded = filter.starting_at(start);
-                &bounded
-            }
-            None => filter,
-        };
         self.seen.batches += 1;
         if filter.always
             && let Some(record) = self.reader.single_record(batch)

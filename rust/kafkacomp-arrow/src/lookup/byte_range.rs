@@ -228,7 +228,6 @@ mod tests {
         Segment {
             name: Arc::from(name),
             base_offset: None,
-            named_offset: None,
             files: Arc::new(MemorySegment(Arc::new(data.to_vec()))),
             range: None,
             offsets: None,

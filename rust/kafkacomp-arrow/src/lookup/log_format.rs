@@ -23,7 +23,7 @@ pub fn log_format_of(
         return Ok(log_format);
     }
     if length == 0 {
-        return Ok(LogFormat::Records);
+        return Ok(LogFormat::of_name(&segment.name).unwrap_or(LogFormat::Records));
     }
     let content = LogFormat::of_named_content(source, length, &segment.name);
     let content = content.map_err(|error| ScanError::chunk(&segment.name, error))?;

@@ -1,9 +1,7 @@
-//! Determines the start offset and the end offset of a segment by the headers of its batches.
+//! Determines the end offset of a segment by the headers of its batches.
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::continuity::sequence;
-use kafkacomp_core::log::index::MAX_RELATIVE_OFFSET;
 use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, LogFormat, ReadAt, Resync};
 
 use crate::lookup::log_format::log_format_of;
@@ -39,58 +37,6 @@ pub fn end_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64
                 return Ok((next >= length).then_some(end));
             }
         }
-    }
-}
-
-/// The offset after the greatest one among the batches of `segment` from the last entry of its index on, also behind
-/// corruption. That of [`end_offset`] in an intact segment; a greater one if the last batch is out of place. Offsets that no
-/// segment with this base offset can have do not count.
-///
-/// # Errors
-/// An I/O error, or a log format that cannot be determined.
-pub fn reach(segment: &Segment, options: &ScanOptions) -> Result<i64, ScanError> {
-    let opened = open(segment, options)?;
-    let (source, length) = (opened.source.as_ref(), opened.length);
-    let base_offset = segment.base_offset_or_zero();
-    if opened.log_format == LogFormat::MessageSet {
-        return Ok(base_offset.saturating_add_unsigned(length));
-    }
-    let mut walk = HeaderWalk::new(source, opened.start(segment).by_offset(i64::MAX)?, length);
-    let mut reach = base_offset;
-    let most = base_offset.saturating_add(MAX_RELATIVE_OFFSET);
-    let mut last: Option<BatchHeader> = None;
-    loop {
-        match walk.next_batch().map_err(|error| ScanError::chunk(&segment.name, error))? {
-            Hop::Batch(header) => {
-                if header.last_offset <= most {
-                    reach = reach.max(header.last_offset.saturating_add(1));
-                }
-                last = Some(header);
-            }
-            Hop::End => return Ok(reach),
-            // A batch is truncated, too, if its length is wrong.
-            Hop::Truncated | Hop::Corrupt(_) => {
-                let (next, _) = <Resync>::new(walk.position(), length)
-                    .next_intact_of_walk(source, walk.position(), last.take().as_ref())
-                    .map_err(|error| ScanError::chunk(&segment.name, error))?;
-                walk = HeaderWalk::new(source, next, length);
-            }
-        }
-    }
-}
-
-/// The first offset of `segment`: that of its name, or a lower one if its first two batches show that the name is wrong.
-///
-/// # Errors
-/// An I/O error, or a log format that cannot be determined.
-pub fn start_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
-    let Opened { source, log_format, .. } = open(segment, options)?;
-    match segment.base_offset {
-        Some(base) if log_format == LogFormat::Records => {
-            let found = sequence::start_offset(source.as_ref(), base);
-            found.map(Some).map_err(|error| ScanError::chunk(&segment.name, error))
-        }
-        base => Ok(base),
     }
 }
 

@@ -2,21 +2,20 @@
 //!
 //! The offset index gives a batch near each position. From there, or without an index from the last boundary, headers lead to
 //! the next one. A split begins at a batch whose checksum is right, so that a reader that skips corruption in the split before
-//! ends there. It does not begin at a batch in the place of others, whose offsets the splits before or after it have.
+//! ends there. The offsets of boundaries increase, so that each offset of the segment is in one split. A segment of which a header is
+//! out of order is not divided: which of its batches belong to the log is decided by all of them.
 
 use std::iter::Peekable;
 
-use kafkacomp_core::log::continuity::order_ahead::OrderAhead;
 use kafkacomp_core::log::index::offset::OffsetIndex;
 use kafkacomp_core::log::{
-    BatchHeader, HeaderWalk, Hop, LogFormat, Neighbours, OffsetPosition, ReadAt, ReadError, Span, next_entry_from,
+    BatchHeader, HeaderWalk, Hop, LogFormat, OffsetPosition, ReadAt, ReadError, Span, next_entry_from,
 };
 use kafkacomp_core::record::{RecordBatch, RecordReader};
 
 use crate::lookup::log_format::log_format_of;
 use crate::lookup::split_boundaries::SplitBoundary;
 use crate::options::{ScanOptions, Segment};
-use crate::plan::out_of_place::is_out_of_place;
 use crate::plan::whole_batch::{MOST_CHECKED, whole_batch};
 use crate::report::ScanError;
 
@@ -50,9 +49,11 @@ pub fn split(segment: &Segment, split_bytes: u64, options: &ScanOptions) -> Resu
             source,
             length,
             reader: RecordReader::new(options.max_output_size),
-            order: Order::new(source, segment, options),
+            window: (segment.base_offset.unwrap_or(i64::MIN), segment.boundaries.next_base.unwrap_or(i64::MAX)),
             known: 0,
             reached: None,
+            highest: None,
+            is_disordered: false,
             entries,
             entry: None,
             entry_before: None,
@@ -64,6 +65,11 @@ pub fn split(segment: &Segment, split_bytes: u64, options: &ScanOptions) -> Resu
                 LogFormat::MessageSet => finder.entry_from(target).map(|found| found.map(|position| (position, None))),
             };
             let found = found.map_err(|error| ScanError::chunk(&segment.name, error))?;
+            if finder.is_disordered {
+                (begin, boundary) = (0, None);
+                splits.clear();
+                break;
+            }
             if let Some((position, batch)) = found.filter(|&(position, _)| position < last) {
                 splits.push((begin, position, boundary));
                 (begin, boundary) = (position, batch);
@@ -89,65 +95,22 @@ fn chunk_boundary(source: &dyn ReadAt, begin: u64, split_bytes: u64) -> u64 {
     last.saturating_mul(chunk_size)
 }
 
-/// Judges the batches of a segment by those before and after them.
-struct Order<'s> {
-    source: &'s dyn ReadAt,
-    ahead: OrderAhead,
-    max_output_size: usize,
-    /// The offset with which the segment begins, if its first batches are judged.
-    base_offset: Option<i64>,
-    end_offset: Option<i64>,
-}
-
-impl<'s> Order<'s> {
-    fn new(source: &'s dyn ReadAt, segment: &Segment, options: &ScanOptions) -> Self {
-        let end_offset = segment.boundaries.next_base;
-        let (ahead, max_output_size) = (OrderAhead::new(end_offset), options.max_output_size);
-        Self { source, ahead, max_output_size, base_offset: segment.base_offset, end_offset }
-    }
-
-    /// Whether a batch is where its offsets belong. `accepted` is the last batch before it that is, and `before` the one
-    /// directly before it. In an object store, what follows is not read for this, and every batch counts as one that is.
-    fn is_in_place(
-        &mut self,
-        header: &BatchHeader,
-        accepted: Option<&BatchHeader>,
-        before: Option<&BatchHeader>,
-        next: Option<&BatchHeader>,
-    ) -> bool {
-        if self.source.is_remote() {
-            return true;
-        }
-        let expected = match accepted {
-            Some(accepted) if !header.is_above(accepted) => return false,
-            Some(accepted) => Some(accepted.last_offset.saturating_add(1)),
-            None => self.base_offset,
-        };
-        let Some(expected) = expected else { return true };
-        let around = Neighbours {
-            expected,
-            before: before.map(|before| before.span),
-            follows: true,
-            next: next.map(|next| next.span),
-            adjacent: true,
-            end_offset: self.end_offset,
-        };
-        let (ahead, position) = (&mut self.ahead, header.position);
-        !is_out_of_place(ahead, self.source, position, header.span, &around, self.max_output_size)
-    }
-}
-
 /// Finds split boundaries, one after another.
 struct BoundaryFinder<'s, I: Iterator<Item = OffsetPosition>> {
     source: &'s dyn ReadAt,
     length: u64,
     /// Reads the first offsets of wrappers.
     reader: RecordReader,
-    order: Order<'s>,
+    /// The offsets that the segment should have: the first, and the one after the last.
+    window: (i64, i64),
     /// The position that headers have reached: of a batch in its place, or of something else.
     known: u64,
     /// The last offset of that batch.
     reached: Option<i64>,
+    /// The position and last offset of the last batch that was seen.
+    highest: Option<(u64, i64)>,
+    /// Whether a batch was seen that is not above those before it.
+    is_disordered: bool,
     entries: Peekable<I>,
     /// The last index entry that is not after the requested position, and the one before it.
     entry: Option<OffsetPosition>,
@@ -158,21 +121,24 @@ impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
     /// The first batch at `target` or after it whose checksum is right, that continues the batch before, and that the next
     /// batch continues. The neighbours are checked because no checksum covers the base offset, which identifies a split. If
     /// none of the next batches is like that (as in a compacted log), it is the first one that is in order. A batch found by an
-    /// index entry has no batch before it that could contradict it. Batches in the place of others are passed over.
+    /// index entry has no batch before it that could contradict it. Batches out of order are passed over.
     fn batch_from(&mut self, target: u64) -> Result<Option<(u64, Option<SplitBoundary>)>, ReadError> {
         self.known = self.indexed(target)?.unwrap_or(self.known);
-        self.order.base_offset = self.order.base_offset.filter(|_| self.known == 0);
         let mut walk = HeaderWalk::new(self.source, self.known, self.length);
         let mut buffer = Vec::new();
-        // The last batch in its place, the last one, and the one that is judged when the one after it is known.
-        let (mut accepted, mut before, mut current) = (None::<BatchHeader>, None::<BatchHeader>, None::<BatchHeader>);
+        // The last batch in order, and the one that is judged when the one after it is known.
+        let (mut accepted, mut current) = (None::<BatchHeader>, None::<BatchHeader>);
         let mut in_order: Option<(BatchHeader, SplitBoundary)> = None;
         let mut left = MOST_CANDIDATES;
         let stopped_at = loop {
             let hop = walk.next_batch()?;
             let next = if let Hop::Batch(header) = hop { Some(header) } else { None };
+            if next.is_some_and(|header| self.is_out_of_order(&header)) {
+                self.is_disordered = true;
+                return Ok(None);
+            }
             if let Some(header) = current
-                && self.order.is_in_place(&header, accepted.as_ref(), before.as_ref(), next.as_ref())
+                && self.is_in_order(&header, accepted.as_ref())
             {
                 if header.position < target {
                     (self.known, self.reached) = (header.position, Some(header.last_offset));
@@ -193,7 +159,6 @@ impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
                 }
                 accepted = Some(header);
             }
-            before = current;
             current = next;
             if next.is_none() {
                 break walk.position();
@@ -202,6 +167,31 @@ impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
         self.known = in_order.map_or(stopped_at, |(header, _)| header.position);
         self.reached = in_order.map_or(self.reached, |(header, _)| Some(header.last_offset));
         Ok(in_order.map(|(header, boundary)| (header.position, Some(boundary))))
+    }
+
+    /// Whether a batch is not above those before it, or has offsets that the segment cannot have.
+    fn is_out_of_order(&mut self, header: &BatchHeader) -> bool {
+        let (start, end) = self.window;
+        let first = header.span.first.unwrap_or(header.last_offset);
+        if first < start || header.last_offset < first || header.last_offset >= end {
+            return true;
+        }
+        match self.highest {
+            // It was seen before.
+            Some((position, _)) if header.position <= position => false,
+            Some((_, last)) if first <= last => true,
+            _ => {
+                self.highest = Some((header.position, header.last_offset));
+                false
+            }
+        }
+    }
+
+    /// Whether the offsets of a batch are above those of the last one in order, and are those of the segment.
+    fn is_in_order(&self, header: &BatchHeader, accepted: Option<&BatchHeader>) -> bool {
+        let (start, end) = self.window;
+        let is_above = accepted.is_none_or(|accepted| header.is_above(accepted));
+        is_above && header.span.first.unwrap_or(header.last_offset) >= start && header.last_offset < end
     }
 
     /// The boundary at `header`, if its checksum is right and its neighbours do not contradict it; and whether it continues the

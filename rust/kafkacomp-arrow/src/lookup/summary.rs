@@ -10,7 +10,9 @@ use kafkacomp_core::log::{
 };
 
 use crate::lookup::log_format::log_format_of;
-use crate::options::{ScanOptions, Segment};
+use crate::missing::{MissingOffsets, PartitionId};
+use crate::options::{Partition, ScanOptions, Segment};
+use crate::plan::judged::judge;
 use crate::report::ScanError;
 
 /// The summary of a segment.
@@ -20,6 +22,36 @@ pub struct Summarized {
     pub summary: SegmentSummary,
     /// The number of bytes that were read for it.
     pub bytes_read: u64,
+}
+
+/// The offsets of a partition, as a scan that judges it delivers them.
+#[derive(Debug)]
+pub struct JudgedOffsets {
+    /// The first one and the one after the last.
+    pub span: Option<(i64, i64)>,
+    /// The offsets that are missing, as far as headers show.
+    pub missing: MissingOffsets,
+}
+
+/// Judges a partition of which not all headers continue one another. `None` if segments are in an object store: their bytes are
+/// not fetched for that.
+///
+/// # Errors
+/// A segment cannot be read.
+pub fn judged_offsets(partition: &Partition, options: &ScanOptions) -> Result<Option<JudgedOffsets>, ScanError> {
+    for segment in &partition.segments {
+        let source = segment.files.open().map_err(|error| ScanError::io(&segment.name, error))?;
+        if source.is_remote() {
+            return Ok(None);
+        }
+    }
+    let judged = judge(partition, partition.compaction(), options)?;
+    let id = PartitionId { index: 0, topic: partition.topic.clone(), partition: partition.partition };
+    let mut missing = MissingOffsets::default();
+    judged.between((i64::MIN, i64::MAX), &mut |segment, range| missing.add(&id, segment, range));
+    let mut pieces = judged.pieces.iter().filter_map(|piece| piece.offsets);
+    let span = pieces.next().map(|(first, end)| (first, pieces.next_back().map_or(end, |(_, end)| end)));
+    Ok(Some(JudgedOffsets { span, missing }))
 }
 
 /// Takes a segment and its summary, or its error.

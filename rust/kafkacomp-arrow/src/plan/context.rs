@@ -8,6 +8,7 @@ use kafkacomp_core::log::{Compaction, LogFormat, MissingRange, MissingReason, Tr
 use crate::columns::batch_runs::Place;
 use crate::missing::PartitionId;
 use crate::options::{Partition, ScanOptions, Segment};
+use crate::plan::judged::Judged;
 
 /// The context of all batches of a segment.
 #[derive(Debug, Clone)]
@@ -33,6 +34,8 @@ pub struct Context {
     /// The base offset in the name of the segment; 0 if it has none. In Kafka 0.7, it is the position of the segment's first byte
     /// in the partition.
     pub base_offset: i64,
+    /// The judgement of the partition, if it needed one.
+    pub judged: Option<Arc<Judged>>,
     /// Whether a batch of the partition was seen whose records are later than its header shows.
     pub understated: Arc<AtomicBool>,
 }
@@ -63,22 +66,38 @@ impl Context {
             last_offset,
             visible,
             asked,
-            compaction: Compaction::of(partition.topic.as_deref(), checkpoints.cleaned_to),
+            compaction: partition.compaction(),
             transactions: None,
             log_format: LogFormat::Records,
             base_offset: segment.map_or(0, Segment::base_offset_or_zero),
+            judged: None,
             understated: Arc::default(),
         }
     }
 
-    /// Calls `found` with the part of `from..until` that was requested.
-    pub fn missing(&self, from: i64, until: i64, reason: MissingReason, found: &mut dyn FnMut(MissingRange)) {
+    /// Calls `found` with the parts of `from..until` that were requested, and the segments that should have them: `segment`, unless
+    /// the judgement of the partition says otherwise.
+    pub fn missing(
+        &self,
+        (from, until): (i64, i64),
+        reason: MissingReason,
+        segment: &Arc<str>,
+        found: &mut dyn FnMut(&Arc<str>, MissingRange),
+    ) {
         let from = from.max(self.asked.0);
         let until = until.min(self.asked.1.saturating_add(1));
-        MissingRange::between(from, until, reason)
-            .into_iter()
-            .flat_map(|range| self.compaction.parts(range))
-            .for_each(found);
+        let Some(range) = MissingRange::between(from, until, reason) else { return };
+        match &self.judged {
+            Some(judged) => judged.parts(range, segment, self.compaction, found),
+            None => self.compaction.parts(range).for_each(|part| found(segment, part)),
+        }
+    }
+
+    /// Calls `found` with the offsets between two pieces of a judged partition that are missing and were requested.
+    pub fn missing_between(&self, (from, until): (i64, i64), found: &mut dyn FnMut(&Arc<str>, MissingRange)) {
+        if let Some(judged) = &self.judged {
+            judged.between((from.max(self.asked.0), until.min(self.asked.1.saturating_add(1))), found);
+        }
     }
 
     /// Restricts the missing offsets that are reported to those that a committed reader would see.

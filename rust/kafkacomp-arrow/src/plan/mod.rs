@@ -3,15 +3,12 @@
 pub(crate) mod chunk;
 pub(crate) mod context;
 pub(crate) mod continuity;
-pub(crate) mod copies;
-pub(crate) mod first_offset;
 pub(crate) mod index_pruning;
-pub(crate) mod known_headers;
-pub(crate) mod leader_epochs;
+pub(crate) mod judged;
 pub(crate) mod open;
-pub(crate) mod out_of_place;
 pub(crate) mod overlap;
 pub(crate) mod planner;
 pub(crate) mod relocate;
+pub(crate) mod restored;
 pub(crate) mod segment_reader;
 pub(crate) mod whole_batch;

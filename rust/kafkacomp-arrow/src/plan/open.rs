@@ -6,13 +6,13 @@ mod set_losses;
 mod step;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::{thread, time};
 
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::log::map::truncation::truncation;
 use kafkacomp_core::log::{
-    ChunkBuffer, ChunkEnd, MissingRange, MissingReason, OffsetIndex, ReadError, SideFile, chunk_bytes,
+    ChunkBuffer, ChunkEnd, MissingReason, OffsetIndex, OpenSegment, ReadError, SideFile, chunk_bytes,
 };
 use kafkacomp_core::record::Batches;
 
@@ -23,13 +23,14 @@ use self::batch_check::Checksums;
 use self::step::ChunkResult;
 use crate::options::{OnError, ScanOptions};
 use crate::plan::context::Context;
-use crate::plan::continuity::{Continuity, Findings};
-use crate::plan::copies::OtherBatches;
+use crate::plan::continuity::{Anomaly, Continuity, Findings};
 use crate::plan::index_pruning::Earlier;
+use crate::plan::judged::zeros_text;
 use crate::plan::segment_reader::{Reader, SharedSource};
 use crate::report::{ScanError, ScanReport, SkippedRange};
 use crate::source::read_ahead::{Plan, ReadAhead};
 use crate::source::unreadable::SkipUnreadable;
+use crate::sync::lock;
 
 /// How long to wait for an incomplete batch at the end of an active segment.
 const PATIENCE: time::Duration = time::Duration::from_millis(50);
@@ -54,6 +55,8 @@ pub struct Open {
     pub context: Arc<Context>,
     /// Its index among the segments of the partition.
     pub index: usize,
+    /// The offsets that are read, if the partition was judged.
+    pub piece: Option<(i64, i64)>,
     /// What follows it.
     pub ends: Ends,
     /// What its headers show if they show only earlier times than the bound: it can be skipped.
@@ -63,8 +66,8 @@ pub struct Open {
     pub(crate) reader: Reader,
     /// `None` if offsets need not increase, and in Kafka 0.7.
     pub(crate) continuity: Option<Continuity>,
-    /// What batches that are out of place may be copies of.
-    pub(crate) others: OtherBatches,
+    /// Opens the indexes of the segment.
+    pub(crate) files: Arc<dyn OpenSegment>,
     pub(crate) unreadable: Option<Arc<SkipUnreadable>>,
     pub(crate) active: bool,
     /// Whether a truncated batch at its end is a warning and not an error.
@@ -120,7 +123,7 @@ impl Open {
         let expected = self.expected()?;
         let intact = self.intact_end.map(|end| self.context.base_offset.saturating_add_unsigned(end));
         match (intact, self.ends.next_base) {
-            (Some(intact), Some(next)) if next < expected => Some((next.max(intact), intact)),
+            (Some(intact), Some(next)) => Some((next.max(intact), intact)),
             _ => Some((expected, expected)),
         }
     }
@@ -190,9 +193,10 @@ impl Open {
             self.losses.resume(chunk, options.max_output_size, &self.context, &mut self.found);
         }
         match read {
+            Ok((length, ChunkResult::Step(Step::Done(Finish::Split)))) => (length, self.at_split()),
             Ok((length, ChunkResult::Step(step))) => (length, step),
-            // Does not happen with verified checksums.
-            Ok((_, ChunkResult::Unverified)) => (0, Step::More),
+            // Both are handled when the batches are read.
+            Ok((_, ChunkResult::Unverified | ChunkResult::Anomaly(_))) => (0, Step::More),
             Ok((length, ChunkResult::End(end))) => match self.after(end, options, report) {
                 Ok(step) => (length, step),
                 Err(error) => (length, failed(self, error)),
@@ -219,7 +223,7 @@ impl Open {
     /// Determines what follows the chunk that was just read.
     fn after(&mut self, end: ChunkEnd, options: &ScanOptions, report: &Mutex<ScanReport>) -> Result<Step, ReadError> {
         let name = Arc::clone(&self.context.place.segment);
-        let warn = |text: String| report.lock().unwrap_or_else(PoisonError::into_inner).warnings.push(text);
+        let warn = |text: String| lock(report).warnings.push(text);
         if matches!(end, ChunkEnd::Truncated(_)) && self.active && self.grows() {
             return Ok(Step::Done(Finish::Growing));
         }
@@ -242,13 +246,41 @@ impl Open {
                 };
                 self.lose(SkippedRange::of(&name, position, next.saturating_sub(position), &error));
                 match next {
-                    next if next >= self.reader.end() => Step::Done(Finish::File),
-                    next if next >= self.stop => Step::Done(Finish::Split),
+                    next if next >= self.reader.end() => self.at_corrupt_end(),
+                    next if next >= self.stop => self.at_split(),
                     _ => Step::More,
                 }
             }
             ChunkEnd::Truncated(error) | ChunkEnd::Corrupt(error) => Step::Failed(ScanError::record(&name, error)),
         })
+    }
+
+    /// Corrupt bytes up to the end: other files may have what is missing before the next segment.
+    fn at_corrupt_end(&self) -> Step {
+        match self.ends.next_base {
+            Some(resumes) if !self.explains_end(resumes) => Step::Judge,
+            _ => Step::Done(Finish::File),
+        }
+    }
+
+    /// Whether the gap between the end and the offset at which the log continues needs no judgement.
+    fn explains_end(&self, resumes: i64) -> bool {
+        self.source.0.is_remote() || self.continuity.as_ref().is_none_or(|continuity| continuity.explains_end(resumes))
+    }
+
+    /// The end of a split: if offsets are missing before the next one, later batches may have them.
+    fn at_split(&mut self) -> Step {
+        let (Some(first), Some(continuity)) = (self.ends.next_split, &self.continuity) else {
+            return Step::Done(Finish::Split);
+        };
+        let Some(expected) = continuity.expected().filter(|&expected| expected < first) else {
+            return Step::Done(Finish::Split);
+        };
+        if continuity.explains(first) {
+            return Step::Done(Finish::Split);
+        }
+        let settled = self.settles(Anomaly::Gap { position: self.stop, expected, first });
+        if settled.is_some() { Step::Done(Finish::Split) } else { Step::Judge }
     }
 
     /// Zeros at the end were preallocated by a broker, unless the next segment shows that offsets are missing.
@@ -260,6 +292,7 @@ impl Open {
         };
         let segment = Arc::clone(&self.context.place.segment);
         match continuity.expected() {
+            Some(expected) if expected < resumes && !self.explains_end(resumes) => return Step::Judge,
             Some(expected) if length == 0 && expected < resumes => {
                 return self.ends_early(expected, resumes);
             }
@@ -270,10 +303,7 @@ impl Open {
                 }
                 self.lose(SkippedRange::of(&Arc::clone(&self.context.place.segment), position, length, &error));
             }
-            Some(_) if length > 0 => warn(format!(
-                "{segment}: {length} zero bytes from byte {position} to the end, though another segment follows; no offsets \
-                 are missing for them"
-            )),
+            Some(_) if length > 0 => warn(zeros_text(&segment, position, length)),
             _ => {}
         }
         Step::Done(Finish::File)
@@ -285,8 +315,8 @@ impl Open {
         let Some(continuity) = self.continuity.as_mut().filter(|continuity| !continuity.has_losses()) else {
             return Step::Done(Finish::File);
         };
-        let segment = self.others.segment().filter(|_| !self.source.0.is_remote());
-        let data = segment.and_then(|segment| segment.files.side_file(SideFile::OffsetIndex).ok().flatten());
+        let data =
+            if self.source.0.is_remote() { None } else { self.files.side_file(SideFile::OffsetIndex).ok().flatten() };
         let index = data.as_deref().and_then(|data| OffsetIndex::parse(data, self.context.base_offset).ok());
         let entries: Vec<_> = index.map(|index| index.iter().collect()).unwrap_or_default();
         match truncation(self.source.0.as_ref(), &entries, (expected, resumes)) {
@@ -309,17 +339,16 @@ impl Open {
             let base = self.context.base_offset;
             let first = base.saturating_add_unsigned(range.position);
             let end = first.saturating_add_unsigned(range.length);
-            if range.position.saturating_add(range.length) >= self.reader.end() {
+            let is_end = range.position.saturating_add(range.length) >= self.reader.end();
+            if is_end {
                 self.intact_end = Some(range.position);
             }
-            // Bytes after the start of the next file belong to that one.
-            let end = self.ends.next_base.map_or(end, |next| end.min(next));
+            // Bytes after the start of the next file belong to that one. At the end of the file, all up to there is missing.
+            let end = self.ends.next_base.map_or(end, |next| if is_end { next } else { end.min(next) });
             let segment = &self.context.place.segment;
-            if let Some(missing) = MissingRange::between(first, end, range.reason) {
-                self.context.missing(missing.first_offset, end, range.reason, &mut |missing| {
-                    self.found.missing.push((Arc::clone(segment), missing));
-                });
-            }
+            self.context.missing((first, end), range.reason, segment, &mut |segment, missing| {
+                self.found.missing.push((Arc::clone(segment), missing));
+            });
             self.found.skipped.push(range.between(Some(first), Some(end.max(first))));
         } else {
             self.losses.add(range, self.reader.end_offset());
@@ -329,9 +358,13 @@ impl Open {
     /// Ends the segment. The offsets that are missing after its last batch are reported, and the result is true, if bytes were
     /// skipped there, or if no later segment of the partition is read that could show more.
     pub fn finish(&mut self, finish: Finish, is_last: bool, high_watermark: Option<i64>) -> bool {
+        // What was in corrupt bytes at the end of the log is not known, whatever their headers say.
+        let log_end = self.context.judged.as_ref().and_then(|judged| judged.end);
+        let piece_end = self.piece.map(|(_, end)| end).filter(|end| log_end.is_none_or(|log_end| *end < log_end));
         let resumes = match finish {
-            Finish::Split => self.ends.next_split,
-            Finish::File => self.ends.next_base.or(high_watermark),
+            Finish::Split if self.piece.is_none() => self.ends.next_split,
+            Finish::Split => piece_end,
+            Finish::File => piece_end.or(self.ends.next_base).or(high_watermark),
             Finish::Bound | Finish::Growing => None,
         };
         let Some(continuity) = &mut self.continuity else {
@@ -342,7 +375,7 @@ impl Open {
         }
         match resumes.filter(|_| is_last || finish == Finish::Split) {
             Some(resumes) => {
-                continuity.gap_until(resumes);
+                continuity.gap_until(resumes, MissingReason::Gap);
                 true
             }
             None => false,
@@ -356,7 +389,7 @@ impl Open {
         };
         let end = self.context.base_offset.saturating_add_unsigned(self.reader.end());
         let segment = &self.context.place.segment;
-        self.context.missing(end, resumes, MissingReason::Gap, &mut |missing| {
+        self.context.missing((end, resumes), MissingReason::Gap, segment, &mut |segment, missing| {
             self.found.missing.push((Arc::clone(segment), missing));
         });
         true

@@ -3,28 +3,29 @@
 //! One planner serves all workers under a lock. Only the planner reads the segments, which determines the order. The workers
 //! verify, decompress and build columns in parallel.
 
+mod judging;
+mod message_sets;
 mod opening;
 
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use kafkacomp_core::log::continuity::order_ahead::OrderAhead;
-use kafkacomp_core::log::{ChunkBuffer, ComparedFiles, LargeCorrupt, MissingRange, TransactionFilter};
+use kafkacomp_core::log::{ChunkBuffer, Compaction, LargeCorrupt, MissingRange, TransactionFilter};
 
 use crate::columns::pool::BufferPool;
 use crate::missing::PartitionId;
 use crate::options::{OnError, Partition, ScanOptions, Segment};
 use crate::plan::chunk::Chunk;
 use crate::plan::context::Context;
-use crate::plan::continuity::{Continuity, Findings};
-use crate::plan::known_headers::KnownHeaders;
-use crate::plan::leader_epochs::LeaderEpochs;
+use crate::plan::continuity::Findings;
+use crate::plan::judged::{Judged, Piece};
 use crate::plan::open::{Finish, Open, Step};
 use crate::report::{ScanError, ScanReport, SkippedRange};
 use crate::source::read_ahead::AheadOf;
+use crate::sync::lock;
 
 /// The column data of a chunk where several workers share the scan: small enough for the cache, and large enough to make the
 /// hand-over cheap.
@@ -38,27 +39,27 @@ pub const MIN_CHUNK_BYTES: usize = 256 << 10;
 struct Current {
     partition: Partition,
     id: PartitionId,
-    /// All segments of the partition.
-    segments: Arc<[Segment]>,
-    /// The headers of those that were searched for copies of batches.
-    known: Arc<KnownHeaders>,
-    /// What was read of those that overlap.
-    compared: ComparedFiles,
-    /// The index of the next segment.
-    next: usize,
+    /// What is read next.
+    pieces: VecDeque<Piece>,
+    /// The judgement, once something was not where it should be.
+    judged: Option<Arc<Judged>>,
+    /// The judgement, if the pass for transactions needed one.
+    prejudged: Option<Judged>,
+    /// The offset at which the next piece is an error, or before which it is.
+    fails: Option<(i64, ScanError)>,
+    /// Of files of Kafka 0.7, by their index: a position at which a message begins.
+    messages: HashMap<usize, i64>,
     transactions: Option<Arc<TransactionFilter>>,
     /// Large corrupt batches that the pass for transactions has found, by segment.
     large_corrupt: HashMap<Arc<str>, LargeCorrupt>,
-    /// The order of batches after gaps that this pass has found, by segment.
-    orders: HashMap<Arc<str>, OrderAhead>,
     /// The offset after the last one that was returned.
     position: Option<i64>,
     /// The offset after the last one that was returned or reported missing, and its segment.
     accounted: Option<(Arc<str>, i64)>,
-    /// The leader epochs so far.
-    epochs: LeaderEpochs,
-    /// The offsets that each segment has returned: index, first offset, and end.
+    /// The positions that each segment of Kafka 0.7 has returned: index, first offset, and end.
     delivered: Vec<(usize, i64, i64)>,
+    /// Whether compaction has removed records from a batch that was read.
+    is_thinned: bool,
     /// Whether a batch was decoded whose records are later than its header shows.
     understated: Arc<AtomicBool>,
     /// Shared with the chunks that are not decoded yet.
@@ -73,11 +74,8 @@ impl Current {
         later.iter().filter_map(Segment::first_offset).find(|&next| next > first)
     }
 
-    /// The leader epochs of the batches before `segment`; none if it overlaps the segments before, because an earlier leader
-    /// may have written it.
-    fn epochs_before(&self, segment: &Segment) -> LeaderEpochs {
-        let follows = segment.base_offset.zip(self.position).is_some_and(|(base, position)| base >= position);
-        if follows { self.epochs } else { LeaderEpochs::default() }
+    fn compaction(&self) -> Compaction {
+        self.partition.compaction().or_thinned(self.is_thinned)
     }
 }
 
@@ -208,9 +206,17 @@ impl Planner {
             }
             let (length, step) = open.read(buffer, self.target(), waiting, &self.options, &self.report);
             let verified_to = open.verified_to;
+            let mut is_judged = false;
             let (finish, error) = match step {
                 Step::More => (None, None),
                 Step::Done(finish) => (Some(finish), None),
+                Step::Judge => match self.judge(&open) {
+                    Ok(()) => {
+                        is_judged = true;
+                        (None, None)
+                    }
+                    Err(error) => (None, Some(error)),
+                },
                 // The rest of the segment cannot be read.
                 Step::Failed(error) if self.skips(&error) => {
                     open.lose(SkippedRange::of(&context.place.segment, open.position(), open.left(), &error));
@@ -224,7 +230,10 @@ impl Planner {
                 None => {}
             }
             let Findings { notes, missing, skipped, warnings, is_compacted } = open.take_findings();
-            let is_done = finish.is_some() || error.is_some();
+            let is_done = finish.is_some() || error.is_some() || is_judged;
+            if let Some(current) = &mut self.current {
+                current.is_thinned |= is_compacted;
+            }
             self.failed |= error.is_some();
             self.with_report(|report| {
                 report.bytes_in += length as u64;
@@ -283,7 +292,7 @@ impl Planner {
     }
 
     fn with_report<T>(&self, change: impl FnOnce(&mut ScanReport) -> T) -> T {
-        change(&mut self.report.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut lock(&self.report))
     }
 
     /// Whether the scan continues after `error`.
@@ -317,23 +326,31 @@ impl Planner {
     /// Ends a segment: records what it has returned, and what is missing at its end.
     fn close(&mut self, open: &mut Open, finish: Finish) {
         let Some(current) = &mut self.current else { return };
-        let is_last = current.next >= current.partition.segments.len();
+        let is_last = current.pieces.is_empty();
         let is_end = is_last && open.ends.next_base.is_none() && !open.ends.is_split;
         let high_watermark = current.partition.checkpoints.high_watermark.filter(|_| is_end);
         let expected = open.end_offsets();
         let reported = open.finish(finish, is_last, high_watermark);
+        let segment = &open.context.place.segment;
+        if let Some((_, end)) = open.piece {
+            // What is missing after it is before the next piece.
+            current.accounted = Some((Arc::clone(segment), end));
+            current.position = Some(end);
+            return;
+        }
         let valid_end =
             current.partition.segments.get(open.index).and_then(|segment| segment.offsets).map(|(_, end)| end);
-        current.epochs = open.continuity.as_ref().map_or(current.epochs, Continuity::epochs);
         let Some((accounted, end)) = expected.filter(|_| open.ordered) else { return };
         let end = valid_end.map_or(end, |valid| end.min(valid));
-        let begin = current.position.unwrap_or(i64::MIN).max(open.context.base_offset);
-        current.delivered.push((open.index, begin, end));
+        if open.continuity.is_none() {
+            let begin = current.position.unwrap_or(i64::MIN).max(open.context.base_offset);
+            current.delivered.push((open.index, begin, end));
+        }
         current.position = Some(current.position.map_or(end, |position| position.max(end)));
         let next_base = open.ends.next_base.filter(|_| reported && finish == Finish::File);
         let resumes = next_base.unwrap_or(accounted).max(end);
         if current.accounted.as_ref().is_none_or(|(_, accounted)| *accounted <= resumes) {
-            current.accounted = Some((Arc::clone(&open.context.place.segment), resumes));
+            current.accounted = Some((Arc::clone(segment), resumes));
         }
     }
 }

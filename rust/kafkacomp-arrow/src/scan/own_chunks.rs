@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 
-use super::queue::{Item, Place, Rest, Shared, lock};
+use super::queue::{Item, Place, Rest, Shared};
 use crate::decode::decoder::Decoder;
 use crate::decode::rows::BatchSink;
 use crate::plan::planner::Planned;
+use crate::sync::lock;
 
 /// The chunks that the consumer decodes, one at a time.
 #[derive(Debug)]

@@ -6,8 +6,9 @@ use std::sync::{MutexGuard, TryLockError};
 
 use kafkacomp_core::log::ChunkBuffer;
 
-use super::queue::{Shared, lock};
+use super::queue::Shared;
 use crate::plan::planner::{Planned, Planner};
+use crate::sync::lock;
 
 /// How often a thread looks whether the planner is free before it waits: for about the time of planning a chunk.
 const SPINS: usize = 2000;

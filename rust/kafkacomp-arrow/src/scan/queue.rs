@@ -124,7 +124,3 @@ impl Shared {
         Decoder::new(&self.options, &self.report, &self.pool, self.is_alone())
     }
 }
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 
-use super::queue::{Item, Place, Rest, Shared, lock};
+use super::queue::{Item, Place, Rest, Shared};
 use crate::decode::decoder::Decoder;
 use crate::decode::rows::BatchSink;
 use crate::plan::planner::{Planned, Planner};
 use crate::report::ScanError;
+use crate::sync::lock;
 
 /// How long a worker waits for a change before it asks again for a chunk that could not be planned yet.
 const LATER: Duration = Duration::from_millis(5);

@@ -1,10 +1,11 @@
 //! Segments in the local file system and in memory.
 
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kafkacomp_core::log::read::segment_files::{FolderSegments, OtherSegments};
+use kafkacomp_core::log::read::segment_files::Sibling;
 use kafkacomp_core::log::{MemorySegment, OpenSegment, ReadAt, SideFile, open_file};
 use kafkacomp_core::memory;
 
@@ -39,8 +40,20 @@ impl OpenSegment for LocalSegment {
         true
     }
 
-    fn others(&self) -> Option<Box<dyn OtherSegments>> {
-        Some(Box::new(FolderSegments(self.0.clone())))
+    fn siblings(&self) -> io::Result<Vec<Sibling>> {
+        let Some(folder) = self.0.parent() else { return Ok(Vec::new()) };
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let mut found = Vec::new();
+        for entry in fs::read_dir(folder)? {
+            let name = entry?.file_name();
+            let stem = name.to_str().and_then(|name| name.strip_suffix(".log")).filter(|stem| stem.len() == 20);
+            if let Some(base_offset) = stem.and_then(|stem| stem.parse().ok()) {
+                let path = self.0.with_file_name(&name);
+                let name = Arc::from(path.to_string_lossy());
+                found.push(Sibling { name, base_offset, files: Arc::new(Self(path)) });
+            }
+        }
+        Ok(found)
     }
 }
 
@@ -75,7 +88,6 @@ pub fn in_memory<T: AsRef<[u8]> + Send + Sync + std::fmt::Debug + 'static>(data:
     Segment {
         name: Arc::from(name),
         base_offset: Some(0),
-        named_offset: None,
         files: Arc::new(MemorySegment(data)),
         range: None,
         boundaries: SplitBoundaries::default(),

@@ -22,6 +22,7 @@ use kafkacomp_core::log::{ChunkBuffer, ReadAt, is_unreadable};
 use kafkacomp_core::memory;
 
 use crate::columns::pool::BufferPool;
+use crate::sync::lock;
 
 /// The least room before the bytes of a block, and the most. The planner puts the incomplete batch there with which the chunk
 /// before it ends.
@@ -424,10 +425,6 @@ impl ReadAt for ReadAhead {
     fn length(&self) -> io::Result<u64> {
         self.source.length()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

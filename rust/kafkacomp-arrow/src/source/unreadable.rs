@@ -2,8 +2,9 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use crate::sync::lock;
 use kafkacomp_core::log::{ReadAt, is_unreadable};
 
 /// The least number of bytes of a read around unreadable bytes: the block size of disks and file systems.
@@ -37,14 +38,14 @@ impl SkipUnreadable {
         if !self.any.load(Ordering::Relaxed) {
             return None;
         }
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = lock(&self.found);
         let next = found.ranges.partition_point(|&(_, until)| until <= begin);
         let hit = found.ranges.get(next).is_some_and(|&(from, _)| from < end);
         hit.then(|| io::Error::new(io::ErrorKind::UnexpectedEof, found.message.clone()))
     }
 
     fn note(&self, begin: u64, end: u64, error: &io::Error) {
-        let mut guard = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = lock(&self.found);
         let found = &mut *guard;
         if found.message.is_empty() {
             found.message = error.to_string();

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::io;
 use std::sync::Arc;
 
-use kafkacomp_core::log::read::segment_files::OtherSegments;
+use kafkacomp_core::log::read::segment_files::Sibling;
 use kafkacomp_core::log::{OpenSegment, ReadAt, SideFile};
 
 use crate::options::Segment;
@@ -57,8 +57,13 @@ impl OpenSegment for WatchedFiles {
         self.inner.is_local()
     }
 
-    fn others(&self) -> Option<Box<dyn OtherSegments>> {
-        self.inner.others()
+    fn siblings(&self) -> io::Result<Vec<Sibling>> {
+        self.watch.before_read()?;
+        let watch = |Sibling { name, base_offset, files }| {
+            let files = Arc::new(Self { inner: files, watch: Arc::clone(&self.watch) });
+            Sibling { name, base_offset, files }
+        };
+        Ok(self.inner.siblings()?.into_iter().map(watch).collect())
     }
 }
 

@@ -5,20 +5,19 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use kafkacomp_core::log::continuity::order_ahead::OrderAhead;
 use kafkacomp_core::log::{
-    AbortedRange, ChunkReader, HeaderWalk, Hop, KeptAhead, LargeCorrupt, LogFormat, ReadAt, SegmentPart, SideFile,
-    TransactionCollector, TransactionFilter, TransactionIndex, walk_chunks,
+    AbortedRange, BatchHeader, ChunkReader, HeaderWalk, Hop, LargeCorrupt, LogFormat, ReadAt, ReadError, SegmentPart,
+    SideFile, TransactionCollector, TransactionFilter, TransactionIndex, walk_chunks,
 };
-use kafkacomp_core::record::{Batches, RecordReader};
+use kafkacomp_core::record::{Batches, RecordBatch, RecordReader};
 
 use crate::lookup::log_format::log_format_of;
 use crate::options::{OnError, Partition, ScanOptions, Segment};
-use crate::plan::known_headers::{HeaderCollector, Place};
+use crate::plan::judged::{Judged, judge};
+use crate::plan::restored::RestoredBatch;
 use crate::plan::whole_batch::whole_batch;
 use crate::report::ScanError;
 use crate::source::unreadable::SkipUnreadable;
-use crate::transactions::in_order::InOrder;
 use crate::transactions::tiered;
 
 /// The largest size of a batch of markers, compressed and decompressed.
@@ -33,28 +32,21 @@ pub struct Found {
     pub warnings: Vec<String>,
     /// Large corrupt batches, by the name of the segment.
     pub large_corrupt: HashMap<Arc<str>, LargeCorrupt>,
-    /// The order of the batches after gaps, by the name of the segment, so that the scan does not read ahead again.
-    pub orders: HashMap<Arc<str>, OrderAhead>,
-    /// The headers of the segments that were read as a whole.
-    pub headers: HeaderCollector,
+    /// The judgement of the partition, if a batch was not in its place.
+    pub judged: Option<Judged>,
 }
 
-/// Finds the transactions of `partition`. Those of segments in tiered storage are read from the indexes (`indexed.rs`). Of other
+/// Finds the transactions of `partition`. Those of segments in tiered storage are read from the indexes (`tiered.rs`). Of other
 /// segments, only headers and markers are read with `on_error="raise"`, and corruption ends the pass over its segment; the scan
 /// reports it later. Otherwise corrupt ranges are skipped, for which all bytes are read.
+///
+/// A batch in the place of others would begin or end a transaction too early or too late. If there is one, the partition is judged,
+/// and the transactions are those of the batches that are read, in the order of their offsets.
 ///
 /// # Errors
 /// An I/O error.
 pub fn transaction_filter(partition: &Partition, options: &ScanOptions) -> Result<Found, ScanError> {
-    let mut pass = Pass {
-        collector: TransactionCollector::default(),
-        in_order: InOrder::default(),
-        reader: RecordReader::new(CHUNK),
-        large_corrupt: HashMap::new(),
-        orders: HashMap::new(),
-        headers: HeaderCollector::default(),
-        options,
-    };
+    let mut pass = Pass::new(options);
     let mut warnings = Vec::new();
     let mut indexed = Vec::new();
     for segment in in_order_of_offsets(partition) {
@@ -66,24 +58,35 @@ pub fn transaction_filter(partition: &Partition, options: &ScanOptions) -> Resul
         pass.read(segment, &mut warnings)?;
     }
     pass.end_indexed(&mut indexed, &mut warnings)?;
-    pass.in_order.finish(&mut pass.collector);
-    let Pass { collector, large_corrupt, orders, headers, .. } = pass;
-    Ok(Found { filter: collector.finish(), warnings, large_corrupt, orders, headers })
+    let Pass { collector, large_corrupt, is_disordered, .. } = pass;
+    if !is_disordered {
+        return Ok(Found { filter: collector.finish(), warnings, large_corrupt, judged: None });
+    }
+    let judged = judge(partition, partition.compaction(), options)?;
+    let mut pass = Pass::new(options);
+    judged.pieces.iter().try_for_each(|piece| match partition.segment(piece.index) {
+        Some(segment) => pass.piece(segment, piece.bytes, piece.restored),
+        None => Ok(()),
+    })?;
+    for segment in partition.segments.iter().chain(&partition.context) {
+        pass.index(segment);
+    }
+    Ok(Found { filter: pass.collector.finish(), warnings, large_corrupt, judged: Some(judged) })
 }
 
-/// A segment, its place if it is one of those that are scanned, and the base offset of the next one.
+/// A segment, and the base offset of the next one.
 #[derive(Clone, Copy)]
 struct Placed<'s> {
-    place: Option<Place>,
     segment: &'s Segment,
     end_offset: Option<i64>,
 }
 
 fn in_order_of_offsets(partition: &Partition) -> Vec<Placed<'_>> {
-    let own = partition.segments.iter().enumerate().map(|(index, segment)| (Some(Place::Index(index)), segment));
-    let mut segments: Vec<_> = own
-        .chain(partition.context.iter().map(|segment| (None, segment)))
-        .map(|(place, segment)| Placed { place, segment, end_offset: None })
+    let mut segments: Vec<_> = partition
+        .segments
+        .iter()
+        .chain(&partition.context)
+        .map(|segment| Placed { segment, end_offset: None })
         .collect();
     segments.sort_by_key(|each| each.segment.first_offset());
     segments.dedup_by(|Placed { segment: later, .. }, Placed { segment: earlier, .. }| {
@@ -99,23 +102,46 @@ fn in_order_of_offsets(partition: &Partition) -> Vec<Placed<'_>> {
 
 struct Pass<'o> {
     collector: TransactionCollector,
-    in_order: InOrder,
     reader: RecordReader,
     large_corrupt: HashMap<Arc<str>, LargeCorrupt>,
-    orders: HashMap<Arc<str>, OrderAhead>,
-    headers: HeaderCollector,
+    /// Whether a batch is not in its place.
+    is_disordered: bool,
     options: &'o ScanOptions,
 }
 
-impl Pass<'_> {
+/// The offsets that the batches of a segment have if they are in order.
+struct Order {
+    expected: i64,
+    until: i64,
+}
+
+impl Order {
+    fn of(placed: Placed<'_>) -> Option<Self> {
+        let whole = placed.segment.base_offset.filter(|_| placed.segment.offsets.is_none());
+        whole.map(|expected| Self { expected, until: placed.end_offset.unwrap_or(i64::MAX) })
+    }
+
+    /// Whether the next batch is in order.
+    fn takes(&mut self, header: &BatchHeader) -> bool {
+        let first = header.span.first.unwrap_or(header.last_offset);
+        let is_in_order = first >= self.expected && header.last_offset >= first && header.last_offset < self.until;
+        self.expected = header.last_offset.saturating_add(1);
+        is_in_order
+    }
+}
+
+impl<'o> Pass<'o> {
+    fn new(options: &'o ScanOptions) -> Self {
+        let (collector, reader) = (TransactionCollector::default(), RecordReader::new(CHUNK));
+        Self { collector, reader, large_corrupt: HashMap::new(), is_disordered: false, options }
+    }
+
     /// Continues after segments whose indexes show the aborted transactions: the snapshot of the last one shows those that
     /// are open. Without it all of them are read.
     fn end_indexed(&mut self, indexed: &mut Vec<Placed<'_>>, warnings: &mut Vec<String>) -> Result<(), ScanError> {
         let Some(&Placed { segment: last, .. }) = indexed.last() else { return Ok(()) };
         match tiered::open_transactions(last) {
             Ok(Some(open)) => {
-                self.in_order.finish(&mut self.collector);
-                self.in_order = InOrder::default();
                 self.collector.set_open(open);
                 indexed.clear();
             }
@@ -145,7 +171,7 @@ impl Pass<'_> {
         // Message sets have no transactions.
         match self.options.on_error {
             OnError::Raise if is_message_set(source.as_ref())? => Ok(()),
-            OnError::Raise => self.headers(segment, source.as_ref(), length),
+            OnError::Raise => self.headers(placed, source.as_ref(), length),
             OnError::Skip => {
                 // As in the scan, bytes that the storage cannot read are a corrupt range.
                 let source = SkipUnreadable::new(source);
@@ -154,10 +180,13 @@ impl Pass<'_> {
         }
     }
 
-    fn headers(&mut self, segment: &Segment, source: &dyn ReadAt, length: u64) -> Result<(), ScanError> {
+    fn headers(&mut self, placed: Placed<'_>, source: &dyn ReadAt, length: u64) -> Result<(), ScanError> {
+        let segment = placed.segment;
+        let mut order = Order::of(placed);
         let mut walk = HeaderWalk::new(source, 0, length);
         let mut buffer = Vec::new();
         while let Hop::Batch(header) = walk.next_batch().map_err(|error| ScanError::chunk(&segment.name, error))? {
+            self.is_disordered |= order.as_mut().is_some_and(|order| !order.takes(&header));
             if !header.is_transactional || !segment.has_offset(header.last_offset) {
                 continue;
             }
@@ -173,31 +202,40 @@ impl Pass<'_> {
     }
 
     fn batches(&mut self, placed: Placed<'_>, source: &SkipUnreadable, length: u64) -> Result<(), ScanError> {
-        let Placed { place, segment, end_offset } = placed;
-        self.in_order.begin(segment.first_offset(), end_offset);
-        let unreadable = source;
-        let source: &dyn ReadAt = &KeptAhead::new(unreadable as &dyn ReadAt);
+        let segment = placed.segment;
+        let mut order = Order::of(placed);
         let mut chunks = ChunkReader::new(0, length, true);
-        let walked = walk_chunks::<Infallible>(source, &mut chunks, &mut |part, _| {
-            if let SegmentPart::Batches { data, position } = part {
-                for batch in Batches::whole(data, position) {
-                    if let Some(place) = place {
-                        self.headers.add(place, &batch);
-                    }
-                    if segment.has_offset(batch.last_offset()) {
-                        self.in_order.push(source, &batch, &mut self.reader, &mut self.collector);
-                    }
-                }
+        let mut is_disordered = false;
+        let walked = walk(source, &mut chunks, &mut |batch| {
+            is_disordered |= order.as_mut().is_some_and(|order| !order.takes(&BatchHeader::of(batch)));
+            if segment.has_offset(batch.last_offset()) {
+                self.collector.observe(batch, &mut self.reader);
             }
-            ControlFlow::Continue(())
         });
-        let order = self.in_order.end_segment(source, &mut self.collector);
-        self.orders.insert(Arc::clone(&segment.name), order);
+        self.is_disordered |= is_disordered;
         walked.map_err(|error| ScanError::chunk(&segment.name, error))?;
-        if unreadable.fault(0, length).is_none() {
+        if source.fault(0, length).is_none() {
             self.large_corrupt.insert(Arc::clone(&segment.name), chunks.take_large_corrupt());
         }
         Ok(())
+    }
+
+    /// Adds the batches of a piece of a judged partition.
+    fn piece(&mut self, segment: &Segment, bytes: Option<(u64, u64)>, restored: Option<i64>) -> Result<(), ScanError> {
+        let (begin, stop) = bytes.unwrap_or((0, u64::MAX));
+        let source = segment.files.open().map_err(|error| ScanError::io(&segment.name, error))?;
+        let source: Arc<dyn ReadAt> = Arc::new(SkipUnreadable::new(source));
+        let length = source.length().map_err(|error| ScanError::io(&segment.name, error))?;
+        let source = match restored {
+            Some(first) => {
+                let restored = RestoredBatch::new(source, begin, (first, i64::MAX));
+                Arc::new(restored.map_err(|error| ScanError::io(&segment.name, error))?) as Arc<dyn ReadAt>
+            }
+            None => source,
+        };
+        let mut chunks = ChunkReader::new(begin, length.min(stop), true);
+        walk(source.as_ref(), &mut chunks, &mut |batch| self.collector.observe(batch, &mut self.reader))
+            .map_err(|error| ScanError::chunk(&segment.name, error))
     }
 
     /// Adds the entries of the `.txnindex`; returns a warning if it is invalid.
@@ -216,4 +254,19 @@ impl Pass<'_> {
         }
         None
     }
+}
+
+/// Calls `take` for each intact batch.
+fn walk(
+    source: &dyn ReadAt,
+    chunks: &mut ChunkReader,
+    take: &mut dyn FnMut(&RecordBatch<'_>),
+) -> Result<(), ReadError> {
+    let _ = walk_chunks::<Infallible>(source, chunks, &mut |part, _| {
+        if let SegmentPart::Batches { data, position } = part {
+            Batches::whole(data, position).for_each(|batch| take(&batch));
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(())
 }

@@ -18,11 +18,9 @@ pub mod read;
 pub mod write;
 
 pub use continuity::compaction::Compaction;
-pub use continuity::compare::{OverlappingFile, compare_files};
 pub use continuity::missing::{MAX_MISSING_RANGES, MissingRange, MissingReason};
 pub use continuity::missing_ranges::MissingRanges;
-pub use continuity::overlap::{ComparedFiles, OverlapError, PartitionFile, position_before};
-pub use continuity::sequence::{KnownBatches, SegmentBounds, SequenceReport};
+pub use continuity::positions::OverlapError;
 pub use error::{ContentError, Error, ReadError};
 pub use index::IndexFault;
 pub use index::checkpoint::{
@@ -35,26 +33,22 @@ pub use index::time::{TimeIndex, TimestampOffset};
 pub use index::transaction::{AbortedTxn, AbortedTxns, TransactionIndex};
 pub use maintain::check_batch::{BatchChecker, Verdict};
 pub use maintain::verify::{
-    Finding, FindingFile, SegmentReport, SegmentTransactions, SideFiles, TransactionalSegment, VerifyOptions,
-    unlisted_aborts, verify_segment,
+    FileToVerify, Finding, FindingFile, SegmentReport, VerifiedPartition, VerifyError, VerifyOptions, verify_partition,
 };
-pub use maintain::verify_file::verify_file;
-pub use maintain::verify_message_set::verify_message_set;
-pub use read::ahead::KeptAhead;
 pub use read::batch_headers::{BatchHeader, HeaderWalk, Hop, next_entry_from};
 pub use read::chunk::{ChunkEnd, ChunkReader, Chunks, chunk_bytes};
 pub use read::chunk_buffer::ChunkBuffer;
 pub use read::entry_chunk::EntryChunkReader;
-pub use read::follow::{FollowEnd, Follower};
-pub use read::implied_offsets::{implied_first, wrapper_span};
+pub use read::follow::{Disorder, FollowEnd, Follower};
+pub use read::implied_offsets::{implied_content, implied_first};
 pub use read::large_corrupt::LargeCorrupt;
 pub use read::log_format::LogFormat;
 pub use read::open_transactions::{OpenTransaction, OpenTransactions};
-pub use read::placement::{Neighbours, Placement, Span, place, place_between};
 pub use read::resume::{ensure_truncated, ensure_truncated_set};
 pub use read::resync::Resync;
 pub use read::segment_files::{MemorySegment, OpenSegment, SideFile};
 pub use read::source::{InMemory, ReadAt, is_unreadable, open_file};
+pub use read::span::Span;
 pub use read::summary::{BatchCounts, BatchFormat, Certainty, SegmentSummary, Summarizer};
 pub use read::time_range::TimeRange;
 pub use read::transactions::{AbortedRange, TransactionCollector, TransactionEvent, TransactionFilter};

@@ -13,10 +13,10 @@ use kafkacomp_core::compress::lz4::HeaderChecksum;
 use kafkacomp_core::compress::stream::{DecoderOptions, MultiFrameDecoder, encoder};
 use kafkacomp_core::compress::{Compression, DecodeOptions, compress, decompress};
 use kafkacomp_core::io::{Reader, Writer};
-use kafkacomp_core::log::maintain::repair::Repairer;
-use kafkacomp_core::log::maintain::rewrite::{ParallelRecompressor, Rewrite, rewrite_segment};
-use kafkacomp_core::log::write::{LogWriter, WriteOptions};
-use kafkacomp_core::log::{self, InMemory, SegmentBounds};
+use kafkacomp_core::log::maintain::partition::{PartitionError, PartitionHistory, PartitionJob, SourceSegment};
+use kafkacomp_core::log::maintain::rewrite::{ParallelRecompressor, Rewrite};
+use kafkacomp_core::log::write::{ClosedLog, LogWriter, WriteOptions};
+use kafkacomp_core::log::{self, MemorySegment};
 use kafkacomp_core::message_set::writer::{Content, write_message_set};
 use kafkacomp_core::message_set::{self, Entries, MessageSetCodec, MessageSetReader};
 use kafkacomp_core::record::{
@@ -29,6 +29,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 #[global_allocator]
 static ALLOCATOR: Failing = Failing;
@@ -75,6 +76,15 @@ impl From<CodecError> for Ended {
 impl From<log::Error> for Ended {
     fn from(error: log::Error) -> Self {
         Self::of(error.kind(), &error)
+    }
+}
+
+impl From<PartitionError> for Ended {
+    fn from(error: PartitionError) -> Self {
+        match error {
+            PartitionError::Segment { error, .. } => error.into(),
+            other => Self::Other(other.to_string()),
+        }
     }
 }
 
@@ -160,22 +170,33 @@ fn scratch(name: &str) -> PathBuf {
 }
 
 /// The folder that `write` writes. If it fails, no folder may be left.
-fn folder_of(folder: &Path, write: impl FnOnce(&mut LogWriter) -> Result<(), Ended>) -> Answer {
+fn folder_of(folder: &Path, write: impl FnOnce(&Path) -> Result<ClosedLog, Ended>) -> Answer {
     let target = folder.join("t-0");
     drop(fs::remove_dir_all(&target));
-    let written = (|| {
-        let mut writer = LogWriter::create(&target, 0, WriteOptions::default())?;
-        write(&mut writer)?;
-        writer.finish()?;
-        Ok(())
-    })();
-    match written {
-        Ok(()) => Ok(fs::read(target.join("00000000000000000000.log"))?),
+    match write(&target).and_then(|log| Ok(log.publish()?)) {
+        Ok(_) => Ok(fs::read(target.join("00000000000000000000.log"))?),
         Err(error) => {
             assert!(!target.exists(), "a partial target");
             Err(error)
         }
     }
+}
+
+/// A partition of one segment.
+fn job(log: &Arc<Vec<u8>>, target: &Path) -> PartitionJob {
+    let files = Arc::new(MemorySegment(Arc::clone(log)));
+    let segment = SourceSegment { name: Arc::from("0.log"), base_offset: Some(0), files };
+    PartitionJob {
+        segments: vec![segment],
+        history: PartitionHistory::default(),
+        target: target.to_owned(),
+        segment_bytes: None,
+        max_output_size: CAP,
+    }
+}
+
+fn onwards(_: u64) -> ControlFlow<Infallible> {
+    ControlFlow::Continue(())
 }
 
 /// All in one test, because the allocator is global to the process.
@@ -357,8 +378,14 @@ fn logs(values: &[&[u8]]) {
     for (index, compression_type) in CompressionType::ALL.into_iter().enumerate() {
         log.extend(batch(compression_type, 2, (index * values.len()) as i64, values).unwrap());
     }
-    let source = InMemory(log.clone());
-    withstands("write a log", || folder_of(&folder, |writer| Ok(writer.append(&log)?)));
+    let log = Arc::new(log);
+    withstands("write a log", || {
+        folder_of(&folder, |target| {
+            let mut writer = LogWriter::create(target, 0, WriteOptions::default())?;
+            writer.append(&log)?;
+            Ok(writer.close()?)
+        })
+    });
     for threads in [1, 2] {
         withstands(&format!("rewrite a log on {threads} threads"), || {
             let compression = Compression::of(CompressionType::Zstd);
@@ -367,25 +394,18 @@ fn logs(values: &[&[u8]]) {
             } else {
                 Rewrite::Recompress(ParallelRecompressor::new(compression, CAP, threads))
             };
-            folder_of(&folder, |writer| {
-                let mut sink = |out: &[u8]| writer.append(out);
-                let bounds = SegmentBounds { base_offset: Some(0), ..SegmentBounds::default() };
-                let progress = &mut |_| ControlFlow::<Infallible>::Continue(());
-                let _ = rewrite_segment(&source, bounds, 0, CAP, &mut rewrite, &mut sink, progress)?;
-                Ok(rewrite.finish(&mut sink)?)
+            folder_of(&folder, |target| {
+                let ControlFlow::Continue((log, _)) = job(&log, target).rewrite(&mut rewrite, &mut onwards)?;
+                Ok(log)
             })
         });
     }
     withstands("repair a log", || {
-        let mut repairer = Repairer::new(CAP, None);
-        let bounds = SegmentBounds { base_offset: Some(0), ..SegmentBounds::default() };
-        let log = folder_of(&folder, |writer| {
-            let progress = &mut |_| ControlFlow::<Infallible>::Continue(());
-            let _ = repairer.segment(&source, 0, bounds, 0, writer, progress)?;
-            Ok(())
-        })?;
-        assert_eq!(repairer.finish()?.corrupt_ranges, 0, "a batch was left out");
-        Ok(log)
+        folder_of(&folder, |target| {
+            let ControlFlow::Continue(repaired) = job(&log, target).repair(None, &mut onwards)?;
+            assert_eq!(repaired.report.corrupt_ranges, 0, "a batch was left out");
+            Ok(repaired.log)
+        })
     });
     fs::remove_dir_all(folder).unwrap();
 }

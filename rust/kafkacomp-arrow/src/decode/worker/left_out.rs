@@ -4,8 +4,9 @@ use kafkacomp_core::record::RecordBatch;
 
 use super::Worker;
 use crate::decode::record_filter::RecordFilter;
-use crate::decode::rows::{BatchError, lock};
+use crate::decode::rows::BatchError;
 use crate::plan::context::Context;
+use crate::sync::lock;
 
 impl Worker {
     /// Whether the header alone shows that no record of the batch is between the bounds.

@@ -1,14 +1,11 @@
-//! Decides batch by batch which batches belong to a chunk, and judges the offsets of each by the batch after it.
+//! Decides batch by batch which batches belong to a chunk.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use kafkacomp_core::log::{ReadAt, Span, implied_first};
-use kafkacomp_core::record::{self, RecordBatch, RecordReader};
+use kafkacomp_core::record::{self, RecordBatch};
 
 use super::step::Finish;
-use crate::plan::continuity::{Continuity, Following, Halt};
-use crate::plan::copies::OtherBatches;
-use crate::plan::first_offset::first_offset;
+use crate::plan::continuity::{Anomaly, Continuity};
 use crate::source::unreadable::SkipUnreadable;
 
 /// The size of batches whose headers are so close that the planner is as fast if it verifies the checksums.
@@ -34,7 +31,6 @@ impl Checksums {
     }
 
     /// Whether more cannot be learnt about a batch by reading it again.
-    #[inline]
     pub fn are_known(self) -> bool {
         self != Self::Later
     }
@@ -42,9 +38,7 @@ impl Checksums {
 
 /// The state of a chunk of which the batches are read one by one.
 pub struct BatchCheck<'a> {
-    pub source: &'a dyn ReadAt,
     pub unreadable: Option<&'a SkipUnreadable>,
-    pub others: &'a OtherBatches,
     /// `None` if offsets need not increase.
     pub continuity: Option<&'a mut Continuity>,
     /// Batches from this position on belong to another split.
@@ -59,11 +53,10 @@ pub struct BatchCheck<'a> {
     pub enough_at: u64,
     /// Whether the chunk ends for a thread that waits.
     pub is_enough: bool,
-    pub max_output_size: usize,
     /// Why no batch after the last one is read.
     pub finish: Option<Finish>,
-    /// What is wrong with the batch before the last one.
-    pub halt: Option<Halt>,
+    /// Why the batch after the last one is not in the chunk.
+    pub anomaly: Option<Anomaly>,
 }
 
 impl BatchCheck<'_> {
@@ -79,15 +72,8 @@ impl BatchCheck<'_> {
         if self.finish.is_some() {
             return end();
         }
-        if let Some(continuity) = &mut self.continuity {
-            if let Some((waiting, _)) = continuity.pending()
-                && !self.settle(waiting, batch)
-            {
-                return end();
-            }
-            if self.has_reached_end() {
-                return end();
-            }
+        if self.has_reached_end() {
+            return end();
         }
         if self.checksums == Checksums::Shared && self.gives_way(batch.size_in_bytes()) {
             // The headers of batches that are not verified are not in the cache: the thread that waits would wait for them, too.
@@ -106,10 +92,13 @@ impl BatchCheck<'_> {
         {
             return end();
         }
-        if let Some(continuity) = &mut self.continuity {
-            continuity.observe(batch);
-            self.has_reached_end();
+        if let Some(continuity) = &mut self.continuity
+            && let Err(anomaly) = continuity.observe(batch)
+        {
+            self.anomaly = Some(anomaly);
+            return end();
         }
+        self.has_reached_end();
         Ok(())
     }
 
@@ -129,42 +118,4 @@ impl BatchCheck<'_> {
         }
         is_reached
     }
-
-    /// Judges the batch at `waiting` by `next`, which directly follows it. Returns false if it is out of place.
-    fn settle(&mut self, waiting: u64, next: &RecordBatch<'_>) -> bool {
-        let Some(continuity) = &mut self.continuity else { return true };
-        let is_valid = || !self.checksums.are_verified() || next.is_valid();
-        let span = Some(spans_between(continuity, self.source, waiting, next, self.max_output_size));
-        let (source, others) = (self.source, self.others);
-        let following = Following { span, is_valid: Some(&is_valid), source, others, end_offset: None };
-        if let Err(halt) = continuity.settle(following, self.checksums.are_known()) {
-            (self.halt, self.finish) = (Some(halt), Some(Finish::Bound));
-            return false;
-        }
-        true
-    }
-}
-
-/// The offsets of the batch after the kept one, which begins at `waiting`. If either is a wrapper whose header does not decide,
-/// its records are read.
-fn spans_between(
-    continuity: &mut Continuity,
-    source: &dyn ReadAt,
-    waiting: u64,
-    next: &RecordBatch<'_>,
-    max_output_size: usize,
-) -> Span {
-    let mut span = Span::of(next);
-    let Some(before) = continuity.waiting() else { return span };
-    let overlaps = span.first.unwrap_or(span.last) <= before.last;
-    if span.first.is_none() && (overlaps || before.first.is_some()) {
-        span.first = implied_first(next, &mut RecordReader::new(max_output_size));
-    }
-    if before.first.is_none()
-        && overlaps
-        && let Ok(Some(first)) = first_offset(source, waiting, next.position(), max_output_size)
-    {
-        continuity.set_first(first);
-    }
-    span
 }

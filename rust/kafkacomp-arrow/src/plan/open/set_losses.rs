@@ -34,7 +34,7 @@ impl SetLosses {
         let first = batch.base_offset().or_else(implied);
         if let (Some(expected), Some(first), Some(range)) = (self.expected, first, self.ranges.first()) {
             let segment = &context.place.segment;
-            context.missing(expected, first, range.reason, &mut |missing| {
+            context.missing((expected, first), range.reason, segment, &mut |segment, missing| {
                 found.missing.push((Arc::clone(segment), missing));
             });
         }

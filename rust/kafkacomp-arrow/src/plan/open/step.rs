@@ -2,6 +2,7 @@
 
 use kafkacomp_core::log::ChunkEnd;
 
+use crate::plan::continuity::Anomaly;
 use crate::report::ScanError;
 
 /// How reading a segment ended.
@@ -24,6 +25,8 @@ pub enum Step {
     More,
     /// The end.
     Done(Finish),
+    /// The partition is judged, and says what is read next.
+    Judge,
     /// An error.
     Failed(ScanError),
 }
@@ -32,6 +35,8 @@ pub enum Step {
 pub(super) enum ChunkResult {
     Step(Step),
     End(ChunkEnd),
+    /// A batch does not continue the one before it.
+    Anomaly(Anomaly),
     /// The chunk must be read again with verification.
     Unverified,
 }

@@ -1,25 +1,25 @@
-//! Opens the segments of the partitions one after another, and compares each with those before it.
+//! Opens what is read next: the segments of the partitions one after another, or the pieces of a judged partition.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use kafkacomp_core::log::continuity::order_ahead::OrderAhead;
-use kafkacomp_core::log::continuity::positions::{PositionedFile, skipped};
-use kafkacomp_core::log::{ChunkReader, EntryChunkReader, KeptAhead, LargeCorrupt, LogFormat, MissingReason, ReadAt};
+use kafkacomp_core::log::index::MAX_RELATIVE_OFFSET;
+use kafkacomp_core::log::{ChunkReader, EntryChunkReader, LargeCorrupt, LogFormat, MissingReason, ReadAt};
 
+use super::message_sets::missing_before;
 use super::{Current, Failed, Planner};
 use crate::lookup::log_format::log_format_of;
+use crate::lookup::segment_ends::end_offset;
 use crate::missing::PartitionId;
 use crate::options::{IsolationLevel, OnError, Partition, Segment};
 use crate::plan::context::Context;
-use crate::plan::continuity::{Continuity, Findings};
-use crate::plan::copies::OtherBatches;
+use crate::plan::continuity::{Continuity, Findings, Settled};
 use crate::plan::index_pruning::{Earlier, Start};
-use crate::plan::known_headers::HeaderCollector;
-use crate::plan::leader_epochs::LeaderEpochs;
+use crate::plan::judged::Piece;
 use crate::plan::open::{Ends, Open, SetLosses};
 use crate::plan::overlap;
 use crate::plan::relocate;
+use crate::plan::restored::RestoredBatch;
 use crate::plan::segment_reader::{Reader, SharedSource};
 use crate::report::{ScanError, SkippedRange};
 use crate::source::read_ahead::ReadAhead;
@@ -33,81 +33,144 @@ impl Planner {
                 let Some((index, partition)) = self.partitions.next() else { return Ok(None) };
                 self.segment =
                     partition.segments.first().map_or_else(|| Arc::from(""), |first| Arc::clone(&first.name));
-                self.current = Some(self.begin(index, partition)?);
+                let (current, needs_judgement) = self.begin(index, partition)?;
+                let context = Arc::new(self.context_of(&current, None));
+                self.current = Some(current);
+                if needs_judgement && let Err(error) = self.judge_first() {
+                    return Err((context, error));
+                }
                 continue;
             };
-            let index = current.next;
-            let Some(segment) = current.partition.segments.get(index).cloned() else { continue };
+            let next = current.pieces.front().and_then(|piece| piece.offsets).map(|(first, _)| first);
+            if let Some((_, error)) = current.fails.take_if(|(at, _)| next.is_none_or(|next| next >= *at)) {
+                let context = self.context_of(&current, None);
+                return Err((Arc::new(context), error));
+            }
+            let Some(piece) = current.pieces.pop_front() else {
+                self.end_judged(&mut current);
+                continue;
+            };
+            let index = piece.index;
+            let Some(segment) = current.partition.segment(index).cloned() else { continue };
             self.segment = Arc::clone(&segment.name);
-            current.next = index.saturating_add(1);
-            let mut context = Context::of(&current.partition, current.id.clone(), Some(&segment), &self.options);
-            context.restrict(current.transactions.clone());
-            context.understated = Arc::clone(&current.understated);
+            let mut context = self.context_of(&current, Some(&segment));
             let following = current.next_base(index);
-            if within(&segment, following, &context) {
-                let opened = self.open_segment(&mut current, index, &segment, &mut context);
-                if let (Some(named), Some(base)) =
-                    (segment.named_offset.filter(|_| opened.is_ok()), segment.base_offset)
-                {
-                    let name = &segment.name;
-                    let warning = format!("{name}: the segment begins at offset {base}, but its name is {named}");
-                    self.with_report(|report| report.warnings.push(warning));
-                }
+            let is_wanted = match piece.offsets {
+                Some((first, end)) => end > context.start_offset && first <= context.last_offset,
+                None => within(&segment, following, &context),
+            };
+            if is_wanted {
+                let opened = self.open_piece(&mut current, &piece, &segment, &mut context);
                 self.current = Some(current);
                 match opened {
                     Ok(open) => return Ok(Some(open)),
                     Err(error) => self.lost(&segment, following, &context, error)?,
                 }
             } else {
-                // The end of the gap before the segment may have been requested.
-                self.gap_before(&mut current, &segment, &context);
+                match piece.offsets {
+                    // The end of the gap before the segment may have been requested.
+                    None => self.gap_before(&mut current, &segment, &context),
+                    Some((_, end)) => current.accounted = Some((Arc::clone(&segment.name), end)),
+                }
                 self.current = Some(current);
             }
         }
     }
 
-    fn begin(&self, index: usize, mut partition: Partition) -> Result<Current, Failed> {
+    /// The context of a segment of the partition.
+    pub(super) fn context_of(&self, current: &Current, segment: Option<&Segment>) -> Context {
+        let mut context = Context::of(&current.partition, current.id.clone(), segment, &self.options);
+        context.restrict(current.transactions.clone());
+        context.understated = Arc::clone(&current.understated);
+        context.compaction = current.compaction();
+        context.judged.clone_from(&current.judged);
+        context
+    }
+
+    /// Begins a partition. The result is also whether it must be judged before it is read.
+    fn begin(&self, index: usize, mut partition: Partition) -> Result<(Current, bool), Failed> {
         let id = PartitionId { index, topic: partition.topic.clone(), partition: partition.partition };
-        let compared = overlap::order(&mut partition.segments, &self.options);
-        let (mut large_corrupt, mut orders) = (HashMap::new(), HashMap::new());
-        let mut headers = HeaderCollector::default();
+        let failed =
+            |partition: &Partition, error| (Arc::new(Context::of(partition, id.clone(), None, &self.options)), error);
+        let are_same = overlap::order(&mut partition.segments);
+        let needs_judgement =
+            self.needs_judgement(&mut partition, are_same).map_err(|error| failed(&partition, error))?;
+        let (mut large_corrupt, mut prejudged) = (HashMap::new(), None);
         let transactions = match self.options.isolation_level {
             IsolationLevel::ReadUncommitted => None,
             IsolationLevel::ReadCommitted if partition.transactions.is_some() => partition.transactions.clone(),
             IsolationLevel::ReadCommitted => {
-                let found = transaction_filter(&partition, &self.options)
-                    .map_err(|error| (Arc::new(Context::of(&partition, id.clone(), None, &self.options)), error))?;
+                let found = transaction_filter(&partition, &self.options).map_err(|error| failed(&partition, error))?;
                 self.with_report(|report| report.warnings.extend(found.warnings));
-                (large_corrupt, orders, headers) = (found.large_corrupt, found.orders, found.headers);
+                (large_corrupt, prejudged) = (found.large_corrupt, found.judged);
                 Some(Arc::new(found.filter))
             }
         };
-        let (delivered, epochs) = (Vec::new(), LeaderEpochs::default());
-        let segments = partition.segments.as_slice().into();
-        Ok(Current {
+        let pieces = (0..partition.segments.len()).map(Piece::of_segment).collect();
+        let current = Current {
             partition,
             id,
-            segments,
-            known: Arc::new(headers.into()),
-            compared,
-            next: 0,
+            pieces,
+            judged: None,
+            prejudged,
+            fails: None,
+            messages: HashMap::new(),
             transactions,
             large_corrupt,
-            orders,
             position: None,
             accounted: None,
-            epochs,
-            delivered,
+            delivered: Vec::new(),
+            is_thinned: false,
             understated: Arc::default(),
             in_flight: Arc::default(),
-        })
+        };
+        Ok((current, needs_judgement))
+    }
+
+    /// Whether files have the same base offset, or the file before the one with the first offset that is read reaches beyond its end.
+    fn needs_judgement(&self, partition: &mut Partition, are_same: bool) -> Result<bool, ScanError> {
+        let segments = partition.segments.as_slice();
+        let Some(first) = segments.first() else { return Ok(false) };
+        if segments.iter().any(|segment| segment.base_offset.is_none() || segment.offsets.is_some()) {
+            return Ok(false);
+        }
+        if are_same || partition.is_misnamed {
+            return self.is_of_batches(first);
+        }
+        // Another task reads what is before. In an object store, only what nothing follows is looked for.
+        let is_looked_for = first.files.is_local() || ends_openly(segments);
+        let is_first_split = first.is_of_task() && first.boundaries.begin.is_none() && is_looked_for;
+        let start = partition.start_offset.max(first.base_offset.filter(|_| is_first_split));
+        let Some(start) = start else { return Ok(false) };
+        if is_first_split && partition.context.is_empty() {
+            partition.add_siblings()?;
+        }
+        let files = partition.segments.iter().chain(&partition.context);
+        let mut files: Vec<&Segment> =
+            files.filter(|each| each.base_offset.is_some_and(|base| base <= start)).collect();
+        files.sort_by_key(|each| each.base_offset);
+        let [.., before, own] = files.as_slice() else { return Ok(false) };
+        if before.is_of_task() {
+            return Ok(false);
+        }
+        // What cannot be read there is not requested.
+        let end = end_offset(before, &self.options).ok().flatten();
+        Ok(end.is_some_and(|end| own.base_offset.is_some_and(|base| end > base)) && self.is_of_batches(own)?)
+    }
+
+    fn is_of_batches(&self, segment: &Segment) -> Result<bool, ScanError> {
+        let Ok(source) = segment.files.open() else { return Ok(true) };
+        let length = source.length().map_err(|error| ScanError::io(&segment.name, error))?;
+        Ok(log_format_of(segment, source.as_ref(), length, &self.options)? == LogFormat::Records)
     }
 
     /// Reports the offsets that are missing before a segment that is not opened.
     fn gap_before(&self, current: &mut Current, segment: &Segment, context: &Context) {
         let (Some((name, from)), Some(base)) = (current.accounted.take(), segment.first_offset()) else { return };
         let mut missing = Vec::new();
-        context.missing(from, base, MissingReason::Gap, &mut |range| missing.push((Arc::clone(&name), range)));
+        context.missing((from, base), MissingReason::Gap, &name, &mut |segment, range| {
+            missing.push((Arc::clone(segment), range));
+        });
         self.report_missing(&current.id, &missing);
         current.accounted = Some((name, from.max(base)));
     }
@@ -133,7 +196,9 @@ impl Planner {
         self.with_report(|report| report.skipped.push(skipped));
         if let (Some(from), Some(resumes)) = (from, resumes) {
             let mut missing = Vec::new();
-            context.missing(from, resumes, reason, &mut |range| missing.push((Arc::clone(name), range)));
+            context.missing((from, resumes), reason, name, &mut |segment, range| {
+                missing.push((Arc::clone(segment), range));
+            });
             self.report_missing(&current.id, &missing);
             current.accounted = Some((Arc::clone(name), from.max(resumes)));
         }
@@ -141,13 +206,14 @@ impl Planner {
         Ok(())
     }
 
-    fn open_segment(
+    fn open_piece(
         &self,
         current: &mut Current,
-        index: usize,
+        piece: &Piece,
         segment: &Segment,
         context: &mut Context,
     ) -> Result<Open, ScanError> {
+        let index = piece.index;
         let io = |error| ScanError::io(&segment.name, error);
         let source = segment.files.open().map_err(io)?;
         let unreadable =
@@ -160,38 +226,60 @@ impl Planner {
             && segment.files.is_local()
             && source.as_slice().is_none();
         let ahead = reads_ahead.then(|| Arc::new(ReadAhead::new(Arc::clone(&source), Arc::clone(&self.pool))));
-        let source = ahead.clone().map_or(source, |source| source as Arc<dyn ReadAt>);
-        let source: Arc<dyn ReadAt> = Arc::new(KeptAhead::new(source));
+        let mut source = ahead.clone().map_or(source, |source| source as Arc<dyn ReadAt>);
+        if let (true, Some((position, _)), Some(offsets)) = (piece.restored.is_some(), piece.bytes, piece.offsets) {
+            source = Arc::new(RestoredBatch::new(source, position, offsets).map_err(io)?);
+        }
         let length = source.length().map_err(io)?;
         context.log_format = log_format_of(segment, source.as_ref(), length, &self.options)?;
-        let is_inner = segment.range.is_some_and(|(start, _)| start > 0);
-        self.restrict(current, (index, segment), is_inner, context)?;
-        let before = current.accounted.clone().filter(|_| segment.base_offset.is_some() && !is_inner);
-        if let Some((_, accounted)) = &before {
-            context.asked.0 = context.asked.0.max(*accounted);
-        }
-        let mut ends = Ends {
-            next_base: segment.boundaries.following_base().or_else(|| current.next_base(index)),
-            ..Ends::default()
-        };
-        let next_base = segment.boundaries.next_base.or(ends.next_base);
-        let OpenReader { reader, stop, likely_stop, expected } =
-            self.reader(current, (segment, next_base), (source.as_ref(), length), context)?;
-        let earlier = self.earlier((segment, next_base), (headers.as_ref(), length), context);
-        ends.is_split = stop < length;
-        ends.next_split = segment.boundaries.end.and_then(|end| end.first_offset);
-        let context = Arc::new(context.clone());
         let ordered = segment.base_offset.is_some();
-        let order = current.orders.remove(&segment.name).unwrap_or_else(|| OrderAhead::new(next_base));
+        let is_split = segment.range.is_some_and(|(start, _)| start > 0);
+        let mut ends = Ends::default();
+        let mut found = Findings::default();
+        let mut before = None;
+        let opened = if let (Some((begin, stop)), Some((first, end))) = (piece.bytes, piece.offsets) {
+            let from = current.accounted.take().map_or(i64::MIN, |(_, from)| from).max(current.start());
+            context.missing_between((from, first), &mut |segment, range| {
+                found.missing.push((Arc::clone(segment), range));
+            });
+            context.asked.0 = context.asked.0.max(from);
+            context.start_offset = context.start_offset.max(from);
+            // Other tasks read what is beyond.
+            let last = current.end().saturating_sub(1);
+            context.last_offset = context.last_offset.min(last);
+            context.asked.1 = context.asked.1.min(last);
+            ends = Ends { next_base: None, next_split: Some(end), is_split: true };
+            self.piece_reader(segment, (source.as_ref(), length), (begin, stop), (piece.expected, end), context)?
+        } else {
+            self.restrict(current, (index, segment), is_split, context)?;
+            before = current.accounted.clone().filter(|_| ordered && !is_split);
+            if let Some((_, accounted)) = &before {
+                context.asked.0 = context.asked.0.max(*accounted);
+            }
+            ends.next_base = segment.boundaries.following_base().or_else(|| current.next_base(index));
+            ends.next_split = segment.boundaries.end.and_then(|end| end.first_offset);
+            let next_base = segment.boundaries.next_base.or(ends.next_base);
+            let opened = self.reader(current, (segment, next_base), (source.as_ref(), length), context)?;
+            ends.is_split = opened.stop < length;
+            opened
+        };
+        let OpenReader { reader, stop, likely_stop, expected, until } = opened;
+        let next_base = segment.boundaries.next_base.or(ends.next_base);
+        let earlier = match piece.offsets {
+            None => self.earlier((segment, next_base), (headers.as_ref(), length), context),
+            Some(_) => None,
+        };
+        let context = Arc::new(context.clone());
         let mut open = Open {
             source: SharedSource(source),
             index,
+            piece: piece.offsets,
             ends,
             earlier,
             ahead,
             reader,
             continuity: None,
-            others: OtherBatches::new(Arc::clone(&current.segments), index, Arc::clone(&current.known), order),
+            files: Arc::clone(&segment.files),
             unreadable,
             active: segment.active,
             may_be_truncated: segment.files.may_be_truncated(),
@@ -206,12 +294,33 @@ impl Planner {
             context: Arc::clone(&context),
         };
         if ordered && context.log_format == LogFormat::Records {
-            let epochs = current.epochs_before(segment);
-            open.continuity = Some(Continuity::new(context, &self.options, expected, before, epochs));
+            let settled = if piece.offsets.is_some() { Settled::All } else { Settled::No };
+            let (size, offsets) = (self.options.max_output_size, (expected, until));
+            let mut continuity = Continuity::new(context, size, offsets, before, settled);
+            continuity.add_findings(found);
+            open.continuity = Some(continuity);
         } else if let Some(before) = before {
             missing_before(&mut open, current, segment, before)?;
         }
         Ok(open)
+    }
+
+    /// A reader of a piece of a judged partition, from the batch on in which the first requested offset is.
+    fn piece_reader(
+        &self,
+        segment: &Segment,
+        (source, length): (&dyn ReadAt, u64),
+        (begin, stop): (u64, u64),
+        (expected, end): (Option<i64>, i64),
+        context: &Context,
+    ) -> Result<OpenReader, ScanError> {
+        let warn = |text: String| self.with_report(|report| report.warnings.push(text));
+        let start = Start { segment, source, length, begin, next_base: None, warn: &warn };
+        let position = start.position(context.start_offset)?;
+        let position = if (begin..stop).contains(&position) { position } else { begin };
+        let expected = expected.filter(|_| position == begin);
+        let reader = Reader::Records(ChunkReader::new(position, length, self.options.verify_crc));
+        Ok(OpenReader { reader, stop, likely_stop: None, expected, until: Some(end) })
     }
 
     /// Restricts the offsets of a segment to those that it is read for: the ones of its split, or those that no segment before
@@ -230,6 +339,7 @@ impl Planner {
             self.gap_before(current, segment, context);
         } else if let (Some(base), Some(position)) = (segment.base_offset.filter(|_| !is_inner), current.position)
             && base < position
+            && context.log_format == LogFormat::MessageSet
         {
             self.overlaps(current, (index, segment), base, position, context)?;
             context.start_offset = context.start_offset.max(position);
@@ -249,7 +359,7 @@ impl Planner {
                 let (start, stop) = segment.range.unwrap_or((0, length));
                 let reader = EntryChunkReader::new(start, length, self.options.verify_crc);
                 let reader = Reader::MessageSet(reader);
-                Ok(OpenReader { reader, stop, likely_stop: None, expected: segment.base_offset })
+                Ok(OpenReader { reader, stop, likely_stop: None, expected: segment.base_offset, until: None })
             }
             LogFormat::Records => {
                 let known = current.large_corrupt.get(&segment.name).cloned().unwrap_or_default();
@@ -288,7 +398,11 @@ impl Planner {
         let reader = ChunkReader::new(position, length, self.options.verify_crc)
             .with_large_corrupt(known)
             .with_record_set(segment.base_offset.is_none());
-        Ok(OpenReader { reader: Reader::Records(reader), stop: found.stop, likely_stop, expected })
+        // An offset that no segment with this base offset can have is judged.
+        let most = segment.base_offset.map(|base| base.saturating_add(MAX_RELATIVE_OFFSET).saturating_add(1));
+        // Of a segment of which only a part is valid, the rest is not in the log.
+        let until = [next_base, most].into_iter().flatten().min().filter(|_| segment.offsets.is_none());
+        Ok(OpenReader { reader: Reader::Records(reader), stop: found.stop, likely_stop, expected, until })
     }
 
     /// What the headers of a segment show if they show only times before the bound. If they cannot be read, reading the segment is the
@@ -304,70 +418,11 @@ impl Planner {
         let start = Start { segment, source, length, begin: 0, next_base, warn: &warn };
         start.earlier(bound).ok().flatten()
     }
-
-    /// Handles a segment that begins with offsets that others have returned: their records must be the same.
-    fn overlaps(
-        &self,
-        current: &mut Current,
-        (number, segment): (usize, &Segment),
-        base: i64,
-        position: i64,
-        context: &Context,
-    ) -> Result<(), ScanError> {
-        let Current { partition, delivered, compared, .. } = current;
-        delivered.retain(|&(_, _, end)| end > base);
-        compared.retain(|each| each >= number || delivered.iter().any(|&(index, ..)| index == each));
-        for &(index, begin, end) in &*delivered {
-            let Some(earlier) = partition.segments.get(index) else { continue };
-            let first = begin.max(base).max(context.start_offset);
-            let last = end.min(position).saturating_sub(1).min(context.last_offset);
-            if first > last {
-                continue;
-            }
-            let mut warning = format!(
-                "{} and {} overlap: offsets {first} to {last} are read from the first",
-                earlier.name, segment.name
-            );
-            let files = ((index, earlier), (number, segment));
-            match overlap::disagreement(compared, files.0, files.1, (first, last), &self.options) {
-                Ok(None) => {}
-                Ok(Some(offset)) if self.options.on_error == OnError::Raise => {
-                    let (earlier, later) = (Arc::clone(&earlier.name), Arc::clone(&segment.name));
-                    let deciding = partition.deciding.clone();
-                    return Err(ScanError::Conflict { earlier, later, offset, deciding });
-                }
-                Ok(Some(offset)) => warning = format!("{warning}; they have different records at offset {offset}"),
-                Err(error) if self.skips(&error) => {
-                    warning = format!("{warning}; they could not be compared: {error}");
-                }
-                Err(error) => return Err(error),
-            }
-            self.with_report(|report| report.warnings.push(warning));
-        }
-        Ok(())
-    }
 }
 
-/// Adds the offsets that are missing before a segment of Kafka 0.7 to its findings. Those `before` it were returned or reported
-/// missing.
-fn missing_before(
-    open: &mut Open,
-    current: &mut Current,
-    segment: &Segment,
-    (before, from): (Arc<str>, i64),
-) -> Result<(), ScanError> {
-    let Some(base) = segment.base_offset else { return Ok(()) };
-    let Open { context, found, .. } = open;
-    context.missing(from, base, MissingReason::Gap, &mut |range| found.missing.push((Arc::clone(&before), range)));
-    // A message that begins in the file before and ends in this one is complete in neither.
-    let file = PositionedFile { source: open.source.0.as_ref(), base };
-    let message = *current.compared.message(open.index, base);
-    let skipped = skipped(file, from, message).map_err(|error| ScanError::log(&segment.name, error))?;
-    let resumes = base.saturating_add_unsigned(skipped).max(from);
-    context.missing(from.max(base), resumes, MissingReason::Corrupt, &mut |range| {
-        found.missing.push((Arc::clone(&segment.name), range));
-    });
-    Ok(())
+/// Whether no other segment or split follows.
+fn ends_openly(segments: &[Segment]) -> bool {
+    segments.last().is_some_and(|last| last.boundaries.end.is_none() && last.boundaries.next_base.is_none())
 }
 
 /// The reader of a segment, and where it ends.
@@ -379,6 +434,8 @@ struct OpenReader {
     likely_stop: Option<u64>,
     /// The first offset of the first batch, if it is known.
     expected: Option<i64>,
+    /// The offset that no batch reaches.
+    until: Option<i64>,
 }
 
 /// Whether the segment may have an offset within the bounds, judged by its name and that of the next one.

@@ -5,11 +5,13 @@
 //! whose checksums are right count. If several files have some of these offsets, the batches are those of the files that should
 //! have the offsets next to the missing ones, by their base offsets.
 
-use crate::log::continuity::overlap::position_before;
 use crate::log::error::ReadError;
+use crate::log::index::offset::OffsetIndex;
 use crate::log::read::batch_headers::BatchHeader;
+use crate::log::read::batch_headers::{HeaderWalk, Hop};
 use crate::log::read::chunk::ChunkReader;
 use crate::log::read::segment_files::OpenSegment;
+use crate::log::read::source::ReadAt;
 use crate::log::read::walk::{SegmentPart, walk_chunks};
 use crate::record::{Batches, RecordBatch};
 
@@ -106,7 +108,7 @@ impl Search<'_> {
         let mut chunks = ChunkReader::new(start, source.length()?, true);
         let _: ControlFlow<()> = walk_chunks(source.as_ref(), &mut chunks, &mut |part, _| {
             if let SegmentPart::Batches { data, position } = part {
-                for batch in Batches::whole(data, position) {
+                for batch in Batches::new(data, position).map_while(Result::ok) {
                     let last = batch.last_offset();
                     if segment.valid.is_none_or(|(first, end)| (first..end).contains(&last)) {
                         self.add(last, &batch);
@@ -148,6 +150,40 @@ impl Search<'_> {
         }
         settled
     }
+}
+
+/// The position of a batch that ends before `offset`, by the offset index of the segment `files`, whose bytes are `source`; 0 if
+/// there is no such entry, if an entry does not agree with the segment, or if the segment is remote, where the index and each
+/// entry that is compared would take a request.
+fn position_before(files: &dyn OpenSegment, source: &dyn ReadAt, offset: i64) -> u64 {
+    if source.is_remote() {
+        return 0;
+    }
+    let data = files.offset_index();
+    // Positions do not depend on the base offset, which the name may not show.
+    let Ok(index) = OffsetIndex::parse(&data, 0) else { return 0 };
+    let Ok(length) = source.length() else { return 0 };
+    let mut base_offset = None;
+    let mut last_offset = |at: usize| {
+        let entry = index.get(at)?;
+        let position = u64::from(entry.position);
+        let Ok(Hop::Batch(header)) = HeaderWalk::sparse(source, position, length).next_batch() else { return None };
+        // All entries are relative to the same base offset.
+        let base = header.last_offset.wrapping_sub(entry.offset);
+        (*base_offset.get_or_insert(base) == base).then_some((position, header.last_offset))
+    };
+    let (mut found, mut low, mut high) = (0, 0, index.len());
+    while low < high {
+        let middle = low.midpoint(high);
+        let Some((position, last)) = last_offset(middle) else { return 0 };
+        if last < offset {
+            found = position;
+            low = middle.saturating_add(1);
+        } else {
+            high = middle;
+        }
+    }
+    found
 }
 
 #[cfg(test)]

@@ -36,6 +36,15 @@ impl Compaction {
         if is_thinned && self == Self::Unknown { Self::Somewhere } else { self }
     }
 
+    /// Whether it explains that the offsets from `first` to before `until` are missing where nothing is corrupt.
+    pub fn explains(self, first: i64, until: i64) -> bool {
+        match self {
+            Self::Unknown => first >= until,
+            Self::To(offset) => until <= offset,
+            Self::Somewhere => true,
+        }
+    }
+
     /// The parts of a missing range with their reasons: of a gap, the part that compaction explains, and the other one. A range
     /// that is missing for another reason is the only part.
     pub fn parts(self, range: MissingRange) -> impl Iterator<Item = MissingRange> {

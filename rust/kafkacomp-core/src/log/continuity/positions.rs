@@ -3,7 +3,6 @@
 //! An offset of 0.7 is the position of a byte, so overlapping files must have the same bytes there. The later file is read from
 //! the end of the earlier one on, so a message must begin there.
 
-use super::overlap::OverlapError;
 use crate::bytes::be_i32;
 use crate::log::error::{Error, ReadError};
 use crate::log::read::batch_headers::next_entry_from;
@@ -12,6 +11,17 @@ use crate::message_set::message::{HEADER_LENGTH_V0, SIZE_LENGTH};
 
 /// The number of bytes that are compared at once.
 const WINDOW: usize = 1 << 20;
+
+/// Which of two files cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum OverlapError {
+    /// The first file could not be read.
+    #[error("{0}")]
+    Earlier(Error),
+    /// The second file could not be read.
+    #[error("{0}")]
+    Later(Error),
+}
 
 /// A file and its position in the log.
 #[derive(Clone, Copy)]

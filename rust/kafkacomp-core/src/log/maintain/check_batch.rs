@@ -8,7 +8,7 @@
 use crate::CompressionType;
 use crate::compress::lz4::{HeaderChecksumFound, frame_info};
 use crate::error_kind::Category;
-use crate::log::read::placement::Span;
+use crate::log::read::span::Span;
 use crate::log::read::time_range::TimeRange;
 use crate::memory;
 use crate::record::reader::stored_records;

@@ -1,23 +1,20 @@
 //! Rewrites the segments of a partition: recompresses, merges or converts their batches.
 //!
-//! Runs of batches are processed in the order of the files and written at once, so only a few batches are in memory. Corruption
-//! is an error: see [`repair`](super::repair). Repeated batches, and records that other segments have, are dropped; gaps are
-//! reported.
+//! Runs of batches are processed in the order of offsets and written at once, so only a few batches are in memory. Corruption is
+//! an error: see [`repair`](super::repair). Repeated batches are dropped, altered leader epochs restored; gaps are reported.
 
-use std::ops::ControlFlow;
+use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::thread;
 
+use super::partition::target::{Delivered, Exception, Missing, Source, Target};
 use crate::compress::Compression;
-use crate::log::continuity::sequence::{
-    Content, EpochFault, Judgement, Place, SegmentBounds, SequenceReport, Visitor, walk_in_order,
-};
 use crate::log::error::{ContentError, Error};
-use crate::log::read::placement::Span;
-use crate::log::read::source::ReadAt;
+use crate::log::map::{ByteRange, OffsetRange, Use};
 use crate::log::read::walk::CorruptRange;
+use crate::log::write::LogWriter;
 use crate::memory;
-use crate::record::{self, Batches, Converter, Merger, Recompressor, RecordBatch, RecordReader};
+use crate::record::{self, Batches, Converter, Merger, Recompressor, RecordBatch};
 
 /// The number of stored bytes that a thread recompresses at a time. Starting a thread takes much less time, and what they
 /// decompress to fits into memory.
@@ -195,190 +192,116 @@ fn take_share<'b, 'd>(rest: &mut &'b [RecordBatch<'d>]) -> &'b [RecordBatch<'d>]
     share
 }
 
-/// The findings of the rewrite of a segment.
-#[derive(Debug, Default)]
-pub struct SegmentRewritten {
-    /// The offsets of the segment, and missing offsets.
-    pub sequence: SequenceReport,
-    /// Warnings: repeated batches and wrong file names.
-    pub warnings: Vec<String>,
-    /// The number of further warnings.
-    pub more_warnings: u64,
-}
-
 /// The most warnings that are kept for a segment.
 const MAX_WARNINGS: usize = 100;
-
-/// Passes all batches of a segment through `rewrite` to `sink`, except the records with offsets below `from`, which other
-/// segments have. `progress` is called repeatedly with the number of bytes read so far; [`ControlFlow::Break`] ends the work.
-///
-/// # Errors
-/// Corruption in the segment, an error of `rewrite` or `sink`, or an I/O error.
-pub fn rewrite_segment<B>(
-    source: &dyn ReadAt,
-    bounds: SegmentBounds<'_>,
-    from: i64,
-    max_output_size: usize,
-    rewrite: &mut Rewrite,
-    sink: &mut Sink<'_>,
-    progress: &mut dyn FnMut(u64) -> ControlFlow<B>,
-) -> Result<ControlFlow<B, SegmentRewritten>, Error> {
-    let mut visitor = SegmentRewrite {
-        rewrite,
-        sink,
-        progress,
-        reader: RecordReader::new(max_output_size),
-        trimmer: Recompressor::new(Compression::of(crate::CompressionType::None), max_output_size),
-        from,
-        base_offset: bounds.base_offset,
-        run: Vec::new(),
-        run_position: 0,
-        found: SegmentRewritten::default(),
-    };
-    let walked = walk_in_order(source, bounds, &mut visitor)?;
-    if walked.is_continue() {
-        visitor.flush()?;
-    }
-    Ok(walked.map_continue(|sequence| SegmentRewritten { sequence, ..visitor.found }))
-}
-
-/// The rewrite of one segment.
-struct SegmentRewrite<'a, 's, B> {
-    rewrite: &'a mut Rewrite,
-    sink: &'a mut Sink<'s>,
-    progress: &'a mut dyn FnMut(u64) -> ControlFlow<B>,
-    reader: RecordReader,
-    trimmer: Recompressor,
-    from: i64,
-    /// The offset in the segment's name; `None` for a captured record set, whose offsets are not judged.
-    base_offset: Option<i64>,
-    /// Adjacent batches, and the position of the first one.
-    run: Vec<u8>,
-    run_position: u64,
-    found: SegmentRewritten,
-}
 
 /// The number of bytes of batches that are rewritten together.
 const RUN: usize = 4 << 20;
 
-impl<B> SegmentRewrite<'_, '_, B> {
-    fn flush(&mut self) -> Result<(), Error> {
-        self.rewrite.push(&self.run, self.run_position, self.sink)?;
-        self.run.clear();
-        Ok(())
+/// Passes the batches of a log through a [`Rewrite`].
+#[derive(Debug)]
+pub struct Rewriter<'r> {
+    rewrite: &'r mut Rewrite,
+    /// Whether new segments begin where the old ones did.
+    keeps_segments: bool,
+    /// Adjacent batches, and the position of the first one.
+    run: Vec<u8>,
+    run_position: u64,
+    /// The warnings about each segment, and the number of further ones.
+    warnings: BTreeMap<usize, (Vec<String>, u64)>,
+}
+
+impl<'r> Rewriter<'r> {
+    /// A rewriter. With `keeps_segments`, new segments begin where the old ones did.
+    pub fn new(rewrite: &'r mut Rewrite, keeps_segments: bool) -> Self {
+        Self { rewrite, keeps_segments, run: Vec::new(), run_position: 0, warnings: BTreeMap::new() }
     }
 
-    fn add(&mut self, data: &[u8], position: u64) -> Result<(), Error> {
+    fn warn(&mut self, segment: usize, warning: String) {
+        let (warnings, more) = self.warnings.entry(segment).or_default();
+        if warnings.len() < MAX_WARNINGS {
+            warnings.push(warning);
+        } else {
+            *more = more.saturating_add(1);
+        }
+    }
+
+    /// Writes what the rewrite has kept.
+    fn finish_batches(&mut self, writer: &mut LogWriter) -> Result<(), Error> {
+        self.flush(writer)?;
+        self.rewrite.finish(&mut |out| writer.append(out))
+    }
+}
+
+impl Target for Rewriter<'_> {
+    const IS_STRICT: bool = true;
+    type Report = ();
+
+    fn restart(&mut self) -> Result<(), Error> {
+        self.run.clear();
+        self.warnings.clear();
+        self.rewrite.finish(&mut |_| Ok(()))
+    }
+
+    fn begin_segment(&mut self, base_offset: i64, writer: &mut LogWriter) -> Result<(), Error> {
+        self.finish_batches(writer)?;
+        if self.keeps_segments { writer.begin_segment(base_offset) } else { Ok(()) }
+    }
+
+    fn batch(&mut self, delivered: &Delivered<'_>, writer: &mut LogWriter) -> Result<Option<ContentError>, Error> {
+        let Delivered { batch, segment, epoch_text, .. } = delivered;
+        let position = batch.position();
         let follows = self.run_position.saturating_add(self.run.len() as u64) == position;
         if !follows || self.run.len() >= RUN {
-            self.flush()?;
+            self.flush(writer)?;
         }
         if self.run.is_empty() {
             self.run_position = position;
         }
-        memory::append(&mut self.run, data).map_err(|error| record::Error::out_of_memory(error, position))?;
+        let added = memory::append(&mut self.run, batch.data());
+        added.map_err(|error| record::Error::out_of_memory(error, position))?;
+        if let Some(text) = epoch_text {
+            self.warn(*segment, text.clone());
+        }
+        Ok(None)
+    }
+
+    fn flush(&mut self, writer: &mut LogWriter) -> Result<(), Error> {
+        self.rewrite.push(&self.run, self.run_position, &mut |out| writer.append(out))?;
+        self.run.clear();
         Ok(())
     }
 
-    fn warn(&mut self, warning: String) {
-        if self.found.warnings.len() < MAX_WARNINGS {
-            self.found.warnings.push(warning);
-        } else {
-            self.found.more_warnings = self.found.more_warnings.saturating_add(1);
+    fn exception(&mut self, source: Source<'_>, exception: Exception<'_>, _: &mut LogWriter) -> Result<(), Error> {
+        if matches!(exception.batch_use, Use::Repeat { .. }) {
+            self.warn(source.segment, format!("{} and is left out", exception.text));
         }
-    }
-}
-
-impl<B> Visitor for SegmentRewrite<'_, '_, B> {
-    type Break = B;
-    type Detail = ();
-
-    fn read(&mut self, batch: &RecordBatch<'_>) -> Result<Content<()>, Error> {
-        let mut span = Span::of(batch);
-        let mut records = None;
-        if span.first.is_none() && self.base_offset.is_some() {
-            let mut count = 0_u64;
-            for record in self.reader.records(batch)? {
-                let record = record?;
-                span.first.get_or_insert(record.offset);
-                span.last = record.offset;
-                count = count.saturating_add(1);
-            }
-            records = Some(count);
-        }
-        Ok(Content { span, is_corrupt: false, records, detail: () })
+        Ok(())
     }
 
-    fn batch(&mut self, batch: &RecordBatch<'_>, _: Content<()>, judgement: &Judgement) -> Result<(), Error> {
-        let at = batch.position();
-        let (first, last) = (judgement.span.first.unwrap_or(judgement.span.last), judgement.span.last);
-        match judgement.epoch {
-            Some(EpochFault { stored, restored: None }) => {
-                return Err(ContentError::LeaderEpoch { position: at, stored }.into());
-            }
-            Some(EpochFault { stored, restored: Some(restored) }) => {
-                self.warn(format!("leader epoch {stored} of the batch at byte {at} is restored to {restored}"));
-            }
-            None => {}
-        }
-        let mut from = self.from;
-        match judgement.place {
-            Place::InOrder | Place::BelowBaseOffset { .. } => {}
-            Place::Repeated => {
-                self.warn(format!("the batch at byte {at} repeats offsets {first} to {last} and is left out"));
-                return Ok(());
-            }
-            Place::PartlyRepeated { expected } => {
-                let until = expected.saturating_sub(1);
-                self.warn(format!("the batch at byte {at} repeats offsets {first} to {until}, which are left out"));
-                from = from.max(expected);
-            }
-            Place::Restored { stored, offset_field: expected } => {
-                let expected = expected.saturating_sub(batch.offset_field()).saturating_add(first);
-                return Err(ContentError::OffsetField { position: at, stored, expected }.into());
-            }
-            Place::Reordered { expected } | Place::Misplaced { expected } => {
-                return Err(ContentError::OffsetField { position: at, stored: batch.offset_field(), expected }.into());
-            }
-        }
-        if self.base_offset.is_none() || first >= from {
-            return self.add(batch.data(), at);
-        }
-        if last < from {
-            if let Some(expected) = self.base_offset.filter(|&base| first < base && last < self.from) {
-                // The name is wrong: the segments before do not necessarily have these records.
-                return Err(ContentError::OffsetField { position: at, stored: batch.offset_field(), expected }.into());
-            }
-            return Ok(());
-        }
-        let mut trimmed = Vec::new();
-        self.trimmer.push_from(batch, from, &mut trimmed)?;
-        self.flush()?;
-        self.rewrite.push(&trimmed, at, self.sink)
-    }
-
-    fn corrupt(&mut self, _: &dyn ReadAt, range: &CorruptRange, _: Option<(i64, i64)>) -> Result<(), Error> {
+    fn corrupt(&mut self, _: Source<'_>, range: &CorruptRange, _: &mut LogWriter) -> Result<(), Error> {
         Err(range.error.clone().into())
     }
 
-    fn gap(&mut self, _: u64, _: (i64, i64)) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn truncated(&mut self, error: &ContentError, _: (i64, i64)) -> Result<(), Error> {
-        self.warn(error.to_string());
-        Ok(())
-    }
-
-    fn zero_tail(&mut self, position: u64, _: u64, missing: Option<(i64, i64)>) -> Result<(), Error> {
-        let minimum = crate::record::layout::v0_v1::RECORD_OVERHEAD_V0 as i32;
+    fn zeros(&mut self, _: usize, bytes: ByteRange, missing: Option<OffsetRange>) -> Result<(), Error> {
+        let (position, minimum) = (bytes.start(), crate::record::layout::v0_v1::RECORD_OVERHEAD_V0 as i32);
         match missing {
             Some(_) => Err(record::Error::SizeTooSmall { position, size: 0, minimum }.into()),
             None => Ok(()),
         }
     }
 
-    fn progress(&mut self, position: u64) -> ControlFlow<B> {
-        (self.progress)(position)
+    fn missing(&mut self, _: &[Missing]) {}
+
+    fn take_warnings(&mut self, segment: usize) -> Vec<String> {
+        let (mut warnings, more) = self.warnings.remove(&segment).unwrap_or_default();
+        if more > 0 {
+            warnings.push(format!("{more} more warnings"));
+        }
+        warnings
+    }
+
+    fn finish(mut self, writer: &mut LogWriter) -> Result<(), Error> {
+        self.finish_batches(writer)
     }
 }

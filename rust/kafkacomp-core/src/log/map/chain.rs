@@ -6,9 +6,9 @@ use super::facts::Fact;
 use super::ranges::OffsetRange;
 use super::runs::Run;
 
-/// How many bytes it is worth that a run begins or ends exactly where its file should: a page, the unit in which file systems
-/// lose and misplace data.
-const ANCHOR: u128 = 4096;
+/// How many bytes it is worth that a run begins or ends exactly where its file should: more than the few pages that file systems
+/// misplace at once, which do so only by chance.
+pub(super) const ANCHOR: u128 = 64 << 10;
 
 /// The most runs that are judged at once: some 350 MB. A segment of 2 GiB may have eight times as many, if it consists of
 /// the smallest batches and none continues another.
@@ -41,30 +41,22 @@ pub(super) fn heaviest_chain(facts: &[Fact], runs: &[Run], window: Option<Offset
 fn heaviest_after(before: &[Run], facts: &[Fact], runs: &[Run], window: Option<OffsetRange>) -> Vec<Run> {
     let is_above = |run: &&Run| before.last().is_none_or(|last| last.offsets.end() <= run.offsets.start());
     let runs: Vec<&Run> = runs.iter().filter(is_above).collect();
-    let chain = heaviest(&runs, |run| (run.offsets.start(), run.offsets.end()), |run| weight(facts, run, window));
-    chain.into_iter().map(|number| runs[number].clone()).collect()
-}
-
-/// The numbers of the runs of the heaviest chain, in order; of equals, that which ends lower. A run has a start and an end, and
-/// follows one that ends at its start or below.
-pub(super) fn heaviest<T>(runs: &[T], span: impl Fn(&T) -> (i64, i64), weight: impl Fn(&T) -> u128) -> Vec<usize> {
-    let mut ends: Vec<i64> = runs.iter().map(|run| span(run).1).collect();
+    let mut ends: Vec<i64> = runs.iter().map(|run| run.offsets.end()).collect();
     ends.sort_unstable();
     ends.dedup();
     let mut best = Maxima::new(ends.len());
     let mut before = Vec::with_capacity(runs.len());
     for (number, run) in runs.iter().enumerate() {
-        let (start, end) = span(run);
-        let found = best.below(ends.partition_point(|&end| end <= start));
+        let found = best.below(ends.partition_point(|&end| end <= run.offsets.start()));
+        let weight = weight(facts, run, window) + found.map_or(0, |chain| chain.weight);
         before.push(found.map(|chain| chain.last));
-        let weight = weight(run) + found.map_or(0, |chain| chain.weight);
-        let place = ends.partition_point(|&other| other < end);
-        best.add(place, Chain { weight, end: Reverse(end), last: number });
+        let place = ends.partition_point(|&end| end < run.offsets.end());
+        best.add(place, Chain::new(weight, run.offsets.end(), number));
     }
     let mut next = best.below(ends.len()).map(|chain| chain.last);
     let mut chain = Vec::new();
     while let Some(number) = next {
-        chain.push(number);
+        chain.push(runs[number].clone());
         next = before[number];
     }
     chain.reverse();
@@ -79,23 +71,29 @@ fn weight(facts: &[Fact], run: &Run, window: Option<OffsetRange>) -> u128 {
 
 /// A chain of runs. The greatest one has the most bytes, then the lowest end, then the last run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Chain {
-    weight: u128,
+pub(super) struct Chain {
+    pub(super) weight: u128,
     end: Reverse<i64>,
     /// The number of its last run.
-    last: usize,
+    pub(super) last: usize,
+}
+
+impl Chain {
+    pub(super) fn new(weight: u128, end: i64, last: usize) -> Self {
+        Self { weight, end: Reverse(end), last }
+    }
 }
 
 /// The greatest chain of each prefix of places: a Fenwick tree.
-struct Maxima(Vec<Option<Chain>>);
+pub(super) struct Maxima(Vec<Option<Chain>>);
 
 impl Maxima {
-    fn new(places: usize) -> Self {
+    pub(super) fn new(places: usize) -> Self {
         Self(vec![None; places + 1])
     }
 
     /// The greatest chain at the first `count` places.
-    fn below(&self, count: usize) -> Option<Chain> {
+    pub(super) fn below(&self, count: usize) -> Option<Chain> {
         let mut found = None;
         let mut node = count;
         while node > 0 {
@@ -106,7 +104,7 @@ impl Maxima {
     }
 
     /// Adds a chain at a place.
-    fn add(&mut self, place: usize, chain: Chain) {
+    pub(super) fn add(&mut self, place: usize, chain: Chain) {
         let mut node = place + 1;
         while node < self.0.len() {
             self.0[node] = self.0[node].max(Some(chain));

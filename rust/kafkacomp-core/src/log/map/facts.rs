@@ -89,7 +89,7 @@ impl BatchFact {
     }
 
     /// Whether it has fewer records than offsets, as after compaction.
-    pub(super) fn is_thinned(&self) -> bool {
+    pub fn is_thinned(&self) -> bool {
         self.records.is_some_and(|records| records < self.offsets.len())
     }
 

@@ -5,6 +5,7 @@ use super::compare::CompareRecords;
 use super::facts::{BatchFact, BatchId};
 use super::ranges::OffsetRange;
 use super::runs::{Run, continuous};
+use crate::log::index::MAX_RELATIVE_OFFSET;
 
 /// Places the free batches of all stretches that are copies of what is placed next to them, or the rest of their file.
 ///
@@ -74,6 +75,11 @@ fn is_within<C: CompareRecords>(log: &Assembly<'_, '_, C>, file: usize, run: &Ru
 /// batch and the first one in place continue one another. After corrupt bytes, only if the file already reaches beyond its
 /// window, and the run continues something.
 fn continues<C: CompareRecords>(log: &Assembly<'_, '_, C>, file: usize, run: &Run) -> bool {
+    // Rule 1: no file has offsets beyond these.
+    let most = log.placed.files().get(file).map_or(0, |file| file.name.saturating_add(MAX_RELATIVE_OFFSET));
+    if run.offsets.end().saturating_sub(1) > most {
+        return false;
+    }
     // The batch that has the run's first offset or is the last one below it.
     let low = log.placed.before(run.offsets.start().saturating_add(1)).filter(|low| low.id.file == file);
     let high = log.placed.at_or_after(run.offsets.end());

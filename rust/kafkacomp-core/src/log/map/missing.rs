@@ -32,7 +32,7 @@ pub(super) struct Uses<'m> {
 
 /// The missing offsets, in order.
 pub(super) fn missing(placed: &Placed<'_>, uses: &Uses<'_>, compaction: Compaction) -> Vec<MissingOffsets> {
-    let holes = holes(placed);
+    let holes = holes(placed, uses.maps);
     if holes.is_empty() {
         return Vec::new();
     }
@@ -47,7 +47,7 @@ pub(super) fn missing(placed: &Placed<'_>, uses: &Uses<'_>, compaction: Compacti
 /// The offsets between placed batches, each with the file in which they should be.
 ///
 /// A name that is not believed counts as well: it may be right, and the content that of another file.
-fn holes(placed: &Placed<'_>) -> Vec<(OffsetRange, usize)> {
+fn holes(placed: &Placed<'_>, maps: &[SegmentMap]) -> Vec<(OffsetRange, usize)> {
     let names: Vec<i64> = placed.files().iter().map(|file| file.name).collect();
     let (Some(&first), Some(&last)) = (names.first(), names.last()) else { return Vec::new() };
     let delivered = placed.in_offset_order().map(|placement| placement.offsets);
@@ -55,7 +55,8 @@ fn holes(placed: &Placed<'_>) -> Vec<(OffsetRange, usize)> {
     let mut expected = None;
     for offsets in delivered.chain(OffsetRange::new(last, last)) {
         let start = expected.unwrap_or(first.min(offsets.start()));
-        holes.extend(cut(&names, start, offsets.start()));
+        let parts = cut(&names, start, offsets.start());
+        holes.extend(parts.map(|(part, file)| (part, owner(&names, maps, file))));
         expected = Some(offsets.end().max(start));
     }
     holes
@@ -72,6 +73,16 @@ fn cut(names: &[i64], mut start: i64, end: i64) -> impl Iterator<Item = (OffsetR
         start = until;
         Some((part, file))
     })
+}
+
+/// Of the files with the same name as this one, the one that has a window.
+fn owner(names: &[i64], maps: &[SegmentMap], file: usize) -> usize {
+    let has_window = |&other: &usize| {
+        let window = maps.get(other).and_then(SegmentMap::window);
+        window.is_some_and(|window| !window.is_empty())
+    };
+    let same = (0..=file).rev().take_while(|&other| names.get(other) == names.get(file));
+    same.into_iter().find(has_window).unwrap_or(file)
 }
 
 /// Decides the reasons of holes.

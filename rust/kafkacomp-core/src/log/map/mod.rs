@@ -16,7 +16,7 @@
 //! | [`partition`] | rules 3 to 7: all files, holes, restored batches, what is missing |
 //! | [`stretch`], [`epochs`] | what is delivered, in the order of offsets; altered leader epochs |
 //! | [`log_end`] | rule 11: whether the log was longer |
-//! | [`finding`] | what is to be reported, as data |
+//! | [`finding`], [`wording`] | what is to be reported, as data; its words |
 
 mod assembly;
 mod chain;
@@ -44,6 +44,7 @@ pub mod survey;
 pub mod surveyed_log;
 pub mod truncation;
 mod whole_files;
+pub mod wording;
 
 #[cfg(test)]
 mod tests;

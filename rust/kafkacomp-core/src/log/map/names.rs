@@ -41,9 +41,11 @@ fn at_home(
 /// What the leader's epochs say is never cut by a name, but the window of a name by what they say.
 fn between(files: &[SegmentFacts<'_>], believed: &[usize]) -> Vec<OffsetRange> {
     let start = |file: &SegmentFacts<'_>| file.valid.map_or(file.name, OffsetRange::start);
-    // The order is that of the names, unless epochs contradict them.
+    // The order is that of the names, unless epochs contradict them. Of files with the same name, the one that reaches farthest is
+    // the last, and has the window.
     let mut in_order: Vec<usize> = believed.to_vec();
-    in_order.sort_by_key(|&number| files.get(number).map(start));
+    let end = |file: &SegmentFacts<'_>| file.facts.iter().rev().find_map(Fact::batch).map(|last| last.offsets().end());
+    in_order.sort_by_key(|&number| files.get(number).map(|file| (start(file), end(file))));
     let mut windows = vec![OffsetRange::EMPTY; files.len()];
     let each = || in_order.iter().filter_map(|&number| Some((number, files.get(number)?)));
     let (mut next, mut next_valid) = (i64::MAX, i64::MAX);
@@ -82,10 +84,18 @@ fn within_reach(file: &SegmentFacts<'_>, window: OffsetRange) -> OffsetRange {
     }
 }
 
-/// Whether a file is mostly intact but has no batch in its window.
+/// Whether a file is mostly intact but has no batch in its window. A single batch above all offsets that the file can have does not
+/// show that: its own offset is as likely to be wrong.
 fn is_elsewhere(file: &SegmentFacts<'_>, window: OffsetRange) -> bool {
     let is_home = |batch: &BatchFact| window.contains(batch.offsets());
     if file.valid.is_some() || file.facts.iter().filter_map(Fact::batch).any(is_home) {
+        return false;
+    }
+    let mut batches = file.facts.iter().filter_map(Fact::batch);
+    let reach = file.name.saturating_add(MAX_RELATIVE_OFFSET).saturating_add(1);
+    if let (Some(only), None) = (batches.next(), batches.next())
+        && only.offsets().end() > reach
+    {
         return false;
     }
     let (mut intact, mut others) = (0_u128, 0_u128);

@@ -2,7 +2,8 @@
 //!
 //! What is in place in its own file is never changed by another file. Every other batch only fills holes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use super::assembly::Assembly;
 use super::chain::MOST_RUNS;
@@ -24,9 +25,12 @@ use crate::log::continuity::compaction::Compaction;
 pub struct LogMap<'f> {
     placed: Placed<'f>,
     windows: Vec<Option<OffsetRange>>,
+    is_in_order: Vec<bool>,
     /// The uses of the batches that are not in place in their own file.
     uses: BTreeMap<BatchId, Use>,
     missing: Vec<MissingOffsets>,
+    /// The batches that are delivered, but not in the order of their file.
+    out_of_order: BTreeSet<BatchId>,
     /// The files with so many runs that they were judged in parts, in order.
     in_parts: Vec<usize>,
 }
@@ -40,6 +44,11 @@ impl<'f> LogMap<'f> {
     /// The offsets that a file should have; `None` if its name is not believed.
     pub fn window(&self, file: usize) -> Option<OffsetRange> {
         self.windows.get(file).copied().flatten()
+    }
+
+    /// Whether all batches of a file are in place.
+    pub fn is_in_order(&self, file: usize) -> bool {
+        self.is_in_order.get(file).is_some_and(|&is_in_order| is_in_order)
     }
 
     /// Whether a file has so many runs of batches that continue one another (4 Mi) that they were judged in parts: which of
@@ -72,6 +81,55 @@ impl<'f> LogMap<'f> {
     /// The uses of the batches that are not in place in their own file, in the order of files and positions.
     pub fn exceptions(&self) -> impl Iterator<Item = (BatchId, Use)> {
         self.uses.iter().map(|(&id, &batch_use)| (id, batch_use))
+    }
+
+    /// The last batch that is delivered below an offset.
+    pub(super) fn last_below(&self, offset: i64) -> Option<Placement> {
+        self.placed.before(offset)
+    }
+
+    /// The offsets at which a batch is delivered; `None` if it is not.
+    pub fn placement(&self, id: BatchId) -> Option<Placement> {
+        let own = self.batch(id)?.offsets();
+        let offsets = match self.use_of(id)? {
+            Use::InPlace | Use::Displaced => own,
+            Use::Restored { first } => own.at(first),
+            Use::Repeat { .. } | Use::OutOfPlace { .. } => return None,
+        };
+        Some(Placement { id, offsets })
+    }
+
+    /// Whether a batch that is delivered at its own offsets is above those that its file has before it, and below those after it, of
+    /// those that are delivered: nothing is wrong with its place. If it is not in the window, a name is wrong.
+    pub fn is_in_file_order(&self, id: BatchId) -> bool {
+        !self.out_of_order.contains(&id)
+    }
+
+    /// The first of all offsets: those that are delivered, and those that are missing.
+    pub fn start_offset(&self) -> Option<i64> {
+        let name = self.files().first()?.name;
+        Some(self.in_offset_order().next().map_or(name, |first| name.min(first.offsets.start())))
+    }
+
+    /// The offset after the last one that is delivered.
+    pub fn end_offset(&self) -> Option<i64> {
+        self.placed.last().map(|last| last.offsets.end())
+    }
+
+    /// What is known of the partition's compaction, if this is known without its batches.
+    #[must_use]
+    pub fn compaction(&self, known: Compaction) -> Compaction {
+        known.or_thinned(known == Compaction::Unknown && self.placed.is_thinned())
+    }
+
+    /// The indices of the facts of a file where missing offsets should be: between the batches in place before and after them.
+    pub fn facts_around(&self, missing: &MissingOffsets) -> Range<usize> {
+        self.placed.facts_around(missing.file, missing.offsets)
+    }
+
+    /// The index of the last batch of a file that is in place.
+    pub(super) fn last_in_place(&self, file: usize) -> Option<usize> {
+        self.placed.last_in_place(file)
     }
 
     /// The offsets that are not delivered, from the first name or batch to the last, in order.
@@ -143,5 +201,8 @@ fn merge_in_parts<'f, C: CompareRecords>(
     let use_of = |id: BatchId| uses.get(&id).copied();
     let missing = missing(&placed, &Uses { maps, use_of: &use_of }, compaction);
     let windows = maps.iter().map(|map| map.window).collect();
-    Ok(LogMap { placed, windows, uses, missing, in_parts })
+    let is_in_order = maps.iter().map(SegmentMap::is_in_order).collect();
+    let mut map = LogMap { placed, windows, is_in_order, uses, missing, out_of_order: BTreeSet::new(), in_parts };
+    map.out_of_order = map.find_out_of_order();
+    Ok(map)
 }

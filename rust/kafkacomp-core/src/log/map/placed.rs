@@ -99,7 +99,10 @@ impl<'f> Placed<'f> {
         let start = next.checked_sub(1).and_then(|last| runs.get(last)).map_or(0, |before| before.run.facts.end);
         match runs.get(next) {
             // Its batches are side by side.
-            Some(around) if around.run.offsets.contains(hole) => 0..0,
+            Some(around) if around.run.offsets.contains(hole) => {
+                let after = around.run.partition_point(facts, |batch| batch.offsets().end() <= hole.start());
+                after..after
+            }
             Some(after) => start..after.run.facts.start,
             None => start..facts.len(),
         }

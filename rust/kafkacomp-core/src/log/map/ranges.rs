@@ -32,6 +32,11 @@ impl OffsetRange {
         self.start
     }
 
+    /// As many offsets from `start` on; fewer if no more exist.
+    pub(super) fn at(self, start: i64) -> Self {
+        Self { start, end: start.saturating_add_unsigned(self.len()) }
+    }
+
     /// The offset after the last one.
     #[inline]
     pub const fn end(self) -> i64 {
@@ -79,6 +84,12 @@ impl OffsetRange {
     pub(super) fn through(self, later: Self) -> Self {
         Self { start: self.start, end: later.end.max(self.start) }
     }
+
+    /// From the first offset of both to the last one.
+    #[must_use]
+    pub fn around(self, other: Self) -> Self {
+        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
 }
 
 /// Bytes of a file, from position `start` to before `end`.
@@ -115,7 +126,8 @@ impl ByteRange {
     }
 
     /// The bytes from the start of this range to the end of `later`, which does not end below that.
-    pub(super) fn through(self, later: Self) -> Self {
+    #[must_use]
+    pub fn through(self, later: Self) -> Self {
         Self { start: self.start, end: later.end.max(self.start) }
     }
 

@@ -3,12 +3,13 @@
 use super::assembly::Assembly;
 use super::compare::CompareRecords;
 use super::facts::BatchId;
+use super::judge::room_of;
 use super::ranges::OffsetRange;
 use super::segment::Use;
 use crate::log::continuity::compaction::Compaction;
 
-/// Rule 5: a batch directly between two batches in place that leave exactly the room it needs has these offsets. Where records
-/// were compacted, a hole of this size proves nothing.
+/// Rule 5: a batch directly between two batches in place that leave exactly the room it needs has these offsets; so does the first or last
+/// batch of a file whose window ends there. Where records were compacted, a hole of this size proves nothing.
 ///
 /// # Errors
 /// Records cannot be read.
@@ -32,26 +33,29 @@ pub(super) fn restore<C: CompareRecords>(
                 && !is_cleaned
                 && room.len() == offsets.len()
                 && log.placed.is_free(room)
-                && log.votes(id)?.same.is_none()
             {
-                log.restore(id, room);
+                let votes = log.votes(id)?;
+                let is_copy = votes.same.is_some() && votes.different.is_none();
+                if !is_copy {
+                    log.restore(id, room);
+                }
             }
         }
     }
     Ok(())
 }
 
-/// The offsets between the batches directly before and after a batch, if both are in place.
+/// The offsets between the batches directly before and after a batch, or the ends of the window, if the batches are in place.
 fn room_at<C>(log: &Assembly<'_, '_, C>, id: BatchId) -> Option<OffsetRange>
 where
     C: CompareRecords,
 {
-    let before = BatchId { index: id.index.checked_sub(1)?, ..id };
-    let after = BatchId { index: id.index.checked_add(1)?, ..id };
-    if !log.placed.is_in_place(before) || !log.placed.is_in_place(after) {
-        return None;
-    }
-    OffsetRange::new(log.placed.batch(before)?.offsets().end(), log.placed.batch(after)?.offsets().start())
+    let facts = log.facts(id.file);
+    let room = room_of(facts, id.index, log.maps().get(id.file)?.window?)?;
+    let before = id.index.checked_sub(1);
+    let after = Some(id.index + 1).filter(|&after| after < facts.len());
+    let are_in_place = before.into_iter().chain(after).all(|index| log.placed.is_in_place(BatchId { index, ..id }));
+    are_in_place.then_some(room)
 }
 
 /// Rule 6: what is not placed is a repeat, or out of place.

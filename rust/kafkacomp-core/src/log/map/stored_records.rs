@@ -44,14 +44,43 @@ impl CompareRecords for StoredRecords<'_> {
     type Error = Error;
 
     fn compare(&mut self, one: Placement, other: Placement) -> Result<Agreement, Error> {
+        Ok(match self.compared(one, other)? {
+            Compared::Same => Agreement::Same,
+            Compared::NothingShared => Agreement::NothingShared,
+            Compared::DifferentAt(_) => Agreement::Different,
+        })
+    }
+}
+
+/// As [`Agreement`], with an offset at which the records differ.
+enum Compared {
+    Same,
+    NothingShared,
+    DifferentAt(i64),
+}
+
+impl StoredRecords<'_> {
+    /// The least offset at which two batches that share offsets have different records.
+    ///
+    /// # Errors
+    /// The records cannot be read.
+    pub fn difference(&mut self, one: Placement, other: Placement) -> Result<Option<i64>, Error> {
+        Ok(match self.compared(one, other)? {
+            Compared::DifferentAt(offset) => Some(offset),
+            Compared::Same | Compared::NothingShared => None,
+        })
+    }
+
+    fn compared(&mut self, one: Placement, other: Placement) -> Result<Compared, Error> {
+        let first = one.offsets.start().max(other.offsets.start());
         let (Some(mine), Some(others)) = (self.one.load(&self.files, one)?, self.other.load(&self.files, other)?)
         else {
-            return Ok(Agreement::Different);
+            return Ok(Compared::DifferentAt(first));
         };
-        match agreement(mine, others) {
+        match compare(mine, others) {
             Ok(found) => Ok(found),
             // What no reader accepts is not the same as anything.
-            Err(error) if error.category() == Category::Corrupt => Ok(Agreement::Different),
+            Err(error) if error.category() == Category::Corrupt => Ok(Compared::DifferentAt(first)),
             Err(error) => Err(ContentError::from(error).into()),
         }
     }
@@ -87,19 +116,19 @@ impl Side {
 }
 
 /// Compares records, which have increasing offsets.
-fn agreement((mine, my_shift): Shifted<'_>, (others, other_shift): Shifted<'_>) -> record::Result<Agreement> {
+fn compare((mine, my_shift): Shifted<'_>, (others, other_shift): Shifted<'_>) -> record::Result<Compared> {
     let (mut mine, mut others) = (mine?, others?);
     let (mut one, mut other) = (mine.next().transpose()?, others.next().transpose()?);
-    let mut found = Agreement::NothingShared;
+    let mut found = Compared::NothingShared;
     while let (Some(a), Some(b)) = (&one, &other) {
         match a.offset.wrapping_add(my_shift).cmp(&b.offset.wrapping_add(other_shift)) {
             std::cmp::Ordering::Less => one = mine.next().transpose()?,
             std::cmp::Ordering::Greater => other = others.next().transpose()?,
             std::cmp::Ordering::Equal if is_same(a, b) => {
-                found = Agreement::Same;
+                found = Compared::Same;
                 (one, other) = (mine.next().transpose()?, others.next().transpose()?);
             }
-            std::cmp::Ordering::Equal => return Ok(Agreement::Different),
+            std::cmp::Ordering::Equal => return Ok(Compared::DifferentAt(a.offset.wrapping_add(my_shift))),
         }
     }
     Ok(found)

@@ -11,11 +11,12 @@
 use std::ops::ControlFlow;
 
 use super::facts::{BatchFact, Fact};
+use super::judge::increases_within;
 use super::ranges::{ByteRange, OffsetRange};
 use crate::log::error::{ContentError, Error, ReadError};
 use crate::log::read::batch_headers::{BatchHeader, HeaderWalk, Hop};
 use crate::log::read::chunk::ChunkReader;
-use crate::log::read::implied_offsets::wrapper_offsets;
+use crate::log::read::implied_offsets::implied_content;
 use crate::log::read::source::ReadAt;
 use crate::log::read::walk::{CorruptRange, SegmentPart, walk_chunks};
 use crate::memory;
@@ -35,28 +36,94 @@ pub struct Survey {
     facts: Vec<Fact>,
     corrupt: Vec<CorruptRange>,
     has_wrappers: bool,
+    is_joined: bool,
 }
 
 impl Survey {
+    /// The survey of a reader of all bytes, which adds what it finds. Batches that continue one another are joined: it needs the
+    /// borders of batches only if they are not all in place.
+    pub(in crate::log) fn joined() -> Self {
+        Self { is_joined: true, ..Self::default() }
+    }
+
+    /// Whether batches that continue one another may be one fact.
+    pub(super) fn is_joined(&self) -> bool {
+        self.is_joined
+    }
+
+    /// Adds a batch whose checksum is right and that readers accept, with its first and last offset. If they are impossible, its
+    /// bytes are corrupt. Returns whether they are possible.
+    ///
+    /// # Errors
+    /// Memory ran out.
+    pub(in crate::log) fn add_batch(&mut self, header: &BatchHeader, offsets: (i64, i64)) -> Result<bool, Error> {
+        if let Some(fact) = fact(header, offsets) {
+            self.add(Fact::Batch(fact))?;
+            return Ok(true);
+        }
+        let error = no_offsets(header.position, header.offset_field, self.expected());
+        self.add_corrupt(CorruptRange::of_batch(header.position, header.end(), error))?;
+        Ok(false)
+    }
+
+    /// Adds bytes without an intact batch.
+    ///
+    /// # Errors
+    /// Memory ran out.
+    pub(in crate::log) fn add_corrupt(&mut self, range: CorruptRange) -> Result<(), Error> {
+        if let Some(bytes) = ByteRange::sized(range.position, range.length) {
+            self.add(Fact::Corrupt(bytes))?;
+            memory::push(&mut self.corrupt, range)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the zeros at the end of a file.
+    ///
+    /// # Errors
+    /// Memory ran out.
+    pub(in crate::log) fn add_zeros(&mut self, length: u64, end: u64) -> Result<(), Error> {
+        let bytes = end.checked_sub(length).and_then(|at| ByteRange::new(at, end));
+        bytes.map_or(Ok(()), |bytes| self.add(Fact::Zeros(bytes)))
+    }
+
+    /// Adds batches or zeros.
+    ///
+    /// # Errors
+    /// Memory ran out.
+    pub(in crate::log) fn add(&mut self, fact: Fact) -> Result<(), Error> {
+        if self.is_joined
+            && let (Some(Fact::Batch(before)), Fact::Batch(next)) = (self.facts.last_mut(), &fact)
+            && before.join(next)
+        {
+            return Ok(());
+        }
+        Ok(memory::push(&mut self.facts, fact)?)
+    }
+
     /// Follows the sizes in the headers of the batches. Where they lead nowhere, the batches before are verified, and it resumes
     /// at the next intact one. The offsets of a wrapper are only its last one.
     ///
     /// # Errors
     /// The bytes cannot be read, or memory ran out.
     pub fn light(source: &dyn ReadAt) -> Result<Self, Error> {
+        Self::light_from(source, 0)
+    }
+
+    /// As [`light`](Self::light), from the batch at `position` on.
+    ///
+    /// # Errors
+    /// As [`light`](Self::light).
+    pub fn light_from(source: &dyn ReadAt, position: u64) -> Result<Self, Error> {
         let mut survey = Self::default();
         let end = source.length().map_err(ReadError::Io)?;
-        let mut walk = HeaderWalk::sparse(source, 0, end);
+        let mut walk = HeaderWalk::sparse(source, position, end);
         loop {
             match walk.next_batch()? {
                 Hop::Batch(header) => {
                     survey.has_wrappers |= header.span.first.is_none();
-                    if let Some(fact) = header_fact(&header) {
-                        survey.push(Fact::Batch(fact))?;
-                    } else {
-                        let error = no_offsets(header.position, header.offset_field, survey.expected());
-                        survey.corrupt(CorruptRange::of_batch(header.position, header.end(), error))?;
-                    }
+                    let first = header.span.first.unwrap_or(header.last_offset);
+                    survey.add_batch(&header, (first, header.last_offset))?;
                 }
                 Hop::End => return Ok(survey),
                 Hop::Truncated | Hop::Corrupt(_) => {
@@ -96,6 +163,30 @@ impl Survey {
         self.has_wrappers
     }
 
+    /// Whether the offsets of all batches increase from `start` to before `end`.
+    pub fn increases(&self, start: i64, end: i64) -> bool {
+        OffsetRange::new(start, end).is_some_and(|window| increases_within(&self.facts, window))
+    }
+
+    /// Whether a batch has fewer records than offsets, as after compaction.
+    pub fn is_thinned(&self) -> bool {
+        self.facts.iter().filter_map(Fact::batch).any(BatchFact::is_thinned)
+    }
+
+    /// Makes the bytes of a batch corrupt that cannot be used.
+    ///
+    /// # Errors
+    /// Memory ran out.
+    pub(super) fn reject(&mut self, index: usize, error: ContentError) -> Result<(), Error> {
+        let Some(fact) = self.facts.get_mut(index).filter(|fact| fact.batch().is_some()) else { return Ok(()) };
+        let bytes = fact.bytes();
+        *fact = Fact::Corrupt(bytes);
+        let after = self.corrupt.partition_point(|range| range.position < bytes.start());
+        memory::push(&mut self.corrupt, CorruptRange::of_batch(bytes.start(), bytes.end(), error))?;
+        self.corrupt.get_mut(after..).unwrap_or_default().rotate_right(1);
+        Ok(())
+    }
+
     /// Joins batches that continue one another. A survey of a file in which all batches are in place needs no borders of batches.
     pub(super) fn join(&mut self) {
         self.facts.dedup_by(|next, before| match (before, next) {
@@ -103,6 +194,7 @@ impl Survey {
             _ => false,
         });
         self.facts.shrink_to_fit();
+        self.is_joined = true;
     }
 
     /// Verifies from a position on, and returns the position that was reached: with `until_intact`, that of the first intact
@@ -142,18 +234,6 @@ impl Survey {
         }
     }
 
-    fn push(&mut self, fact: Fact) -> Result<(), Error> {
-        Ok(memory::push(&mut self.facts, fact)?)
-    }
-
-    fn corrupt(&mut self, range: CorruptRange) -> Result<(), Error> {
-        if let Some(bytes) = ByteRange::sized(range.position, range.length) {
-            self.push(Fact::Corrupt(bytes))?;
-            memory::push(&mut self.corrupt, range)?;
-        }
-        Ok(())
-    }
-
     /// The offset after the last batch.
     fn expected(&self) -> i64 {
         self.facts.iter().rev().find_map(Fact::batch).map_or(0, |before| before.offsets().end())
@@ -183,13 +263,8 @@ impl Survey {
             SegmentPart::Batches { data, position } => {
                 Batches::whole(data, position).try_for_each(|batch| self.batch(&batch, reader, accept))
             }
-            SegmentPart::Corrupt(range) => self.corrupt(range),
-            SegmentPart::ZeroTail { length } => {
-                if let Some(bytes) = end.checked_sub(length).and_then(|at| ByteRange::new(at, end)) {
-                    self.push(Fact::Zeros(bytes))?;
-                }
-                Ok(())
-            }
+            SegmentPart::Corrupt(range) => self.add_corrupt(range),
+            SegmentPart::ZeroTail { length } => self.add_zeros(length, end),
         }
     }
 
@@ -201,16 +276,13 @@ impl Survey {
         reader: &mut RecordReader,
         accept: &mut Accept<'_>,
     ) -> Result<(), Error> {
-        let position = batch.position();
-        let error = match accept(batch)? {
-            Some(error) => error,
-            None => match verified_fact(batch, reader)? {
-                Some(fact) => return self.push(Fact::Batch(fact)),
-                None => no_offsets(position, batch.offset_field(), self.expected()),
-            },
-        };
-        let range = CorruptRange::of_batch(position, position + batch.size_in_bytes() as u64, error);
-        self.corrupt(range)
+        let mut header = BatchHeader::of(batch);
+        if let Some(error) = accept(batch)? {
+            return self.add_corrupt(CorruptRange::of_batch(header.position, header.end(), error));
+        }
+        let offsets = verified_offsets(batch, &mut header, reader)?;
+        self.add_batch(&header, offsets)?;
+        Ok(())
     }
 }
 
@@ -219,30 +291,34 @@ fn no_offsets(position: u64, stored: i64, expected: i64) -> ContentError {
     ContentError::OffsetField { position, stored, expected }
 }
 
-/// The fact of a header; `None` if its offsets are impossible.
-fn header_fact(header: &BatchHeader) -> Option<BatchFact> {
-    let first = header.span.first.unwrap_or(header.last_offset);
+/// The fact of a batch with these first and last offsets; `None` if they are impossible.
+fn fact(header: &BatchHeader, (first, last): (i64, i64)) -> Option<BatchFact> {
     let records = header.records_count.and_then(|count| u32::try_from(count).ok());
-    let offsets = OffsetRange::inclusive(first, header.last_offset)?;
+    let offsets = OffsetRange::inclusive(first, last)?;
     let bytes = ByteRange::sized(header.position, header.size)?;
     let fact = BatchFact::new(bytes, offsets, header.span.crc, records, header.magic)?;
     Some(fact.with_leader_epoch(header.leader_epoch))
 }
 
-/// The fact of an intact batch; `None` if its offsets are impossible.
-fn verified_fact(batch: &RecordBatch<'_>, reader: &mut RecordReader) -> Result<Option<BatchFact>, Error> {
-    let header = BatchHeader::of(batch);
-    if header.span.first.is_some() {
-        return Ok(header_fact(&header));
+/// The first and last offset of an intact batch. The `header` of a wrapper gets the number of its messages.
+///
+/// # Errors
+/// Memory ran out.
+pub(in crate::log) fn verified_offsets(
+    batch: &RecordBatch<'_>,
+    header: &mut BatchHeader,
+    reader: &mut RecordReader,
+) -> Result<(i64, i64), Error> {
+    if let Some(first) = header.span.first {
+        return Ok((first, header.last_offset));
     }
-    let inner = match wrapper_offsets(batch, reader) {
-        Ok(inner) => inner,
-        Err(error @ record::Error::OutOfMemory { .. }) => return Err(error.into()),
+    match implied_content(batch, reader) {
+        Ok(Some(inner)) => {
+            header.records_count = i32::try_from(inner.messages).ok();
+            Ok((inner.first, inner.last))
+        }
+        Err(error @ record::Error::OutOfMemory { .. }) => Err(error.into()),
         // What cannot be decompressed has the offset of its header.
-        Err(_) => None,
-    };
-    let (first, last) = inner.unwrap_or((header.last_offset, header.last_offset));
-    Ok(OffsetRange::inclusive(first, last).and_then(|offsets| {
-        BatchFact::new(ByteRange::sized(header.position, header.size)?, offsets, header.span.crc, None, header.magic)
-    }))
+        Ok(None) | Err(_) => Ok((header.last_offset, header.last_offset)),
+    }
 }

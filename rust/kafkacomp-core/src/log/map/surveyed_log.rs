@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::contested::Contested;
-use super::facts::{Fact, SegmentFacts};
+use super::facts::{BatchId, Fact, SegmentFacts};
 use super::judge::judge;
 use super::names::windows;
 use super::ranges::OffsetRange;
@@ -34,6 +34,9 @@ pub struct LogFile<'s> {
 /// As [`Accept`], with the number of the file.
 pub type AcceptIn<'a> = dyn FnMut(usize, &RecordBatch<'_>) -> Result<Option<ContentError>, Error> + 'a;
 
+/// Makes the first survey of a file; `None` if the file is not to be read yet.
+type MakeSurvey<'a> = dyn FnMut(&dyn ReadAt, &mut Accept<'_>) -> Result<Option<Survey>, Error> + 'a;
+
 /// An error about one of the files.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
@@ -52,9 +55,11 @@ pub struct SurveyedLog<'s> {
 struct SurveyedFile<'s> {
     file: LogFile<'s>,
     survey: Survey,
+    /// Whether it has the survey.
+    is_read: bool,
     is_verified: bool,
-    /// Whether the file is shorter than its offset index shows.
-    is_truncated: bool,
+    /// The error of a file that is shorter than its offset index shows.
+    truncated: Option<ContentError>,
 }
 
 impl<'s> SurveyedLog<'s> {
@@ -64,24 +69,116 @@ impl<'s> SurveyedLog<'s> {
     /// # Errors
     /// A file cannot be read, or the errors of `accept`.
     pub fn read(files: &[LogFile<'s>], max_output_size: usize, accept: &mut AcceptIn<'_>) -> Result<Self, FileError> {
+        Self::surveyed(files, max_output_size, accept, &mut |source, _| Survey::light(source).map(Some))
+    }
+
+    /// As [`read`](Self::read), but nothing of remote files is read: until they are, their batches count as in place.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub fn read_local(
+        files: &[LogFile<'s>],
+        max_output_size: usize,
+        accept: &mut AcceptIn<'_>,
+    ) -> Result<Self, FileError> {
+        Self::surveyed(files, max_output_size, accept, &mut |source, _| {
+            if source.is_remote() { Ok(None) } else { Survey::light(source).map(Some) }
+        })
+    }
+
+    /// As [`read`](Self::read), after all files were verified.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub fn verified(
+        files: &[LogFile<'s>],
+        max_output_size: usize,
+        accept: &mut AcceptIn<'_>,
+    ) -> Result<Self, FileError> {
+        Self::surveyed(files, max_output_size, accept, &mut |source, accept| {
+            Survey::verified(source, max_output_size, accept).map(Some)
+        })
+    }
+
+    fn surveyed(
+        files: &[LogFile<'s>],
+        max_output_size: usize,
+        accept: &mut AcceptIn<'_>,
+        survey: &mut MakeSurvey<'_>,
+    ) -> Result<Self, FileError> {
         let mut log = Self { files: Vec::new() };
         for (file, each) in files.iter().enumerate() {
             let source = open(file, each)?;
-            let survey = Survey::light(source.as_ref()).map_err(|error| FileError { file, error })?;
-            let end = files.get(file + 1).map_or(i64::MAX, |next| next.name);
-            let mut surveyed = SurveyedFile { file: *each, survey, is_verified: false, is_truncated: false };
-            if judge(&surveyed.facts(), OffsetRange::new(each.name, end)).is_in_order() {
-                surveyed.survey.join();
+            let accept: &mut Accept<'_> = &mut |batch| accept(file, batch);
+            let survey = survey(source.as_ref(), accept).map_err(|error| FileError { file, error })?;
+            let is_read = survey.is_some();
+            let mut survey = survey.unwrap_or_default();
+            let later = files.iter().skip(file).map(|next| next.name).find(|&next| next > each.name);
+            let window = OffsetRange::new(each.name, later.unwrap_or(i64::MAX));
+            let segment =
+                SegmentFacts { name: each.name, facts: survey.facts(), is_truncated: false, valid: each.valid };
+            if judge(&segment, window).is_in_order() {
+                survey.join();
             }
-            log.files.push(surveyed);
+            log.files.push(SurveyedFile { file: *each, survey, is_read, is_verified: false, truncated: None });
         }
+        log.settle(max_output_size, accept)?;
+        Ok(log)
+    }
+
+    /// The files of a partition, in the order of their names, with surveys of all their bytes, which a reader has made.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub fn of(
+        files: impl IntoIterator<Item = (LogFile<'s>, Survey)>,
+        max_output_size: usize,
+        accept: &mut AcceptIn<'_>,
+    ) -> Result<Self, FileError> {
+        let files = files.into_iter().map(|(file, survey)| {
+            let is_verified = !survey.is_joined();
+            SurveyedFile { file, survey, is_read: true, is_verified, truncated: None }
+        });
+        let mut log = Self { files: files.collect() };
+        log.settle(max_output_size, accept)?;
+        Ok(log)
+    }
+
+    /// Replaces the survey of a file by one of all its bytes, which a reader has made meanwhile. Afterwards, the files are to be
+    /// [settled](Self::settle).
+    pub fn set_survey(&mut self, file: usize, survey: Survey) {
+        if let Some(each) = self.files.get_mut(file) {
+            each.is_read = true;
+            each.is_verified = !survey.is_joined();
+            each.survey = survey;
+        }
+    }
+
+    /// Makes the bytes of a batch corrupt that cannot be used.
+    ///
+    /// # Errors
+    /// Memory ran out.
+    pub fn reject(&mut self, id: BatchId, error: ContentError) -> Result<(), Error> {
+        self.files.get_mut(id.file).map_or(Ok(()), |each| each.survey.reject(id.index, error))
+    }
+
+    /// Whether each batch of a file has a fact of its own, and its checksum is right. Of other files, all batches are in place.
+    pub fn is_verified(&self, file: usize) -> bool {
+        self.files.get(file).is_some_and(|each| each.is_verified)
+    }
+
+    /// Verifies files until all are settled.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub fn settle(&mut self, max_output_size: usize, accept: &mut AcceptIn<'_>) -> Result<(), FileError> {
         loop {
-            let unsettled = log.unsettled();
+            let unsettled = self.unsettled();
             if unsettled.is_empty() {
-                break;
+                return self.find_truncated();
             }
             for file in unsettled {
-                let each = &mut log.files[file];
+                let Some(each) = self.files.get_mut(file) else { continue };
                 let accept: &mut Accept<'_> = &mut |batch| accept(file, batch);
                 let source = open(file, &each.file)?;
                 each.survey = Survey::verified(source.as_ref(), max_output_size, accept)
@@ -89,13 +186,21 @@ impl<'s> SurveyedLog<'s> {
                 each.is_verified = true;
             }
         }
-        log.find_truncated()?;
-        Ok(log)
     }
 
     /// The facts of the files.
     pub fn facts(&self) -> Vec<SegmentFacts<'_>> {
         self.files.iter().map(SurveyedFile::facts).collect()
+    }
+
+    /// The survey of a file.
+    pub fn survey(&self, file: usize) -> Option<&Survey> {
+        self.files.get(file).map(|each| &each.survey)
+    }
+
+    /// The error of a file that is shorter than its offset index shows.
+    pub fn truncated(&self, file: usize) -> Option<&ContentError> {
+        self.files.get(file)?.truncated.as_ref()
     }
 
     /// The records of the files, for [`map_of`](super::map_of).
@@ -133,11 +238,11 @@ impl<'s> SurveyedLog<'s> {
             let end = names.get(file + 1).copied().unwrap_or(i64::MAX);
             let expected =
                 each.facts().facts.iter().rev().find_map(Fact::batch).map_or(name, |last| last.offsets().end());
-            if expected < end {
+            if each.is_read && expected < end {
                 let entries = offset_index(&each.file);
                 if !entries.is_empty() {
                     let found = truncation(open(file, &each.file)?.as_ref(), &entries, (expected, end));
-                    each.is_truncated = found.map_err(|error| FileError { file, error: error.into() })?.is_some();
+                    each.truncated = found.map_err(|error| FileError { file, error: error.into() })?;
                 }
             }
         }
@@ -150,7 +255,7 @@ impl SurveyedFile<'_> {
         SegmentFacts {
             name: self.file.name,
             facts: self.survey.facts(),
-            is_truncated: self.is_truncated,
+            is_truncated: self.truncated.is_some(),
             valid: self.file.valid,
         }
     }

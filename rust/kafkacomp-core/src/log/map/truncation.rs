@@ -5,7 +5,7 @@
 //! within the segment must agree with its batch.
 
 use crate::log::error::{ContentError, ReadError};
-use crate::log::index::offset::OffsetPosition;
+use crate::log::index::offset::{OffsetIndex, OffsetPosition};
 use crate::log::read::batch_headers::{HeaderWalk, Hop};
 use crate::log::read::source::ReadAt;
 
@@ -30,6 +30,13 @@ pub fn truncation(
         return Ok(None);
     }
     Ok(Some(ContentError::TruncatedSegment { position: length, indexed: entry.offset }))
+}
+
+/// The entries of the offset index of a segment of `length` bytes that [`truncation`] needs: those after the end, and the last ones
+/// before it.
+pub fn needed_entries(index: &OffsetIndex<'_>, length: u64) -> impl ExactSizeIterator<Item = OffsetPosition> {
+    let within = index.iter().take_while(|entry| u64::from(entry.position) < length).count();
+    index.iter().skip(within.saturating_sub(COMPARED_ENTRIES))
 }
 
 /// Whether at least one of the last entries agrees with its batch, and none contradicts one.

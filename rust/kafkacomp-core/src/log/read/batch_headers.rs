@@ -6,8 +6,8 @@
 //! What a plan needs (offsets, greatest timestamps, producers, positions of batches) is in the headers; records are not read.
 //! In logs of Kafka 0.7 an entry begins with its size and has no such header.
 
-use super::placement::Span;
 use super::source::{ReadAt, part, read_full};
+use super::span::Span;
 use crate::bytes::be_i32;
 use crate::log::error::{ContentError, ReadError};
 use crate::memory;

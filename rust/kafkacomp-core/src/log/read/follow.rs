@@ -5,6 +5,10 @@
 //! checksum, because a preallocated file (`log.preallocate`) may have zeros in place of a batch that is still to be written.
 //! An incomplete batch is examined again by the next call.
 //!
+//! The log ends after a batch that continues the one before. A batch after a gap counts once one above it follows, or the next call
+//! finds nothing appended: no checksum covers its base offset, and where that is too high, whatever is appended would be below the
+//! end. A batch below the end is [disorder](Disorder): only all files of the partition show where the log ends.
+//!
 //! The last stable offset (KIP-98) is the first offset of the earliest open transaction. A transaction begins with its
 //! producer's first transactional batch and ends with a marker. See [`super::transactions`].
 
@@ -47,11 +51,30 @@ impl FollowEnd {
     }
 }
 
+/// A batch that is not above those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Disorder {
+    /// Its position in the segment.
+    pub position: u64,
+    /// Its first offset; of a compressed message of formats 0 and 1, its last one.
+    pub first: i64,
+    /// The offset that was expected.
+    pub expected: i64,
+}
+
 /// Follows one partition, segment by segment.
 #[derive(Debug)]
 pub struct Follower {
     position: u64,
+    /// The base offset of the segment.
+    base_offset: i64,
     end_offset: Option<i64>,
+    /// The offset after a batch that follows a gap, and after which nothing came yet.
+    pending: Option<i64>,
+    /// The first one that was found since it was taken.
+    disorder: Option<Disorder>,
+    /// Where the last call ended.
+    looked_to: Option<u64>,
     transactions: Option<Transactions>,
     buffer: Vec<u8>,
 }
@@ -69,12 +92,21 @@ impl Follower {
             collector: TransactionCollector::default(),
             reader: RecordReader::new(CONTROL_BYTES),
         });
-        Self { position: 0, end_offset: None, transactions, buffer: Vec::new() }
+        Self {
+            position: 0,
+            base_offset: 0,
+            end_offset: None,
+            pending: None,
+            disorder: None,
+            looked_to: None,
+            transactions,
+            buffer: Vec::new(),
+        }
     }
 
     /// Continues at the start of another segment.
-    pub fn enter(&mut self) {
-        self.position = 0;
+    pub fn enter(&mut self, base_offset: i64) {
+        (self.position, self.base_offset, self.looked_to) = (0, base_offset, None);
     }
 
     /// Where in the segment the next batch begins.
@@ -82,9 +114,24 @@ impl Follower {
         self.position
     }
 
-    /// The offset after the last batch; `None` before the first batch.
+    /// The offset after the last batch that counts; `None` before the first one.
     pub fn end_offset(&self) -> Option<i64> {
         self.end_offset
+    }
+
+    /// Whether the last batch follows a gap, so that another call must show that nothing below it is appended.
+    pub fn is_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// The first batch since the last call of this method that is not above those before it.
+    pub fn take_disorder(&mut self) -> Option<Disorder> {
+        self.disorder.take()
+    }
+
+    /// Sets the end of the log, as all files of the partition show it.
+    pub fn set_end_offset(&mut self, end: i64) {
+        (self.end_offset, self.pending) = (Some(end), None);
     }
 
     /// The first offset of the earliest open transaction.
@@ -122,6 +169,18 @@ impl Follower {
         if length < self.position {
             return Ok(FollowEnd::Shrunk);
         }
+        let before = self.looked_to;
+        let stop = self.read(source, length, skip)?;
+        if before == Some(self.position)
+            && let Some(end) = self.pending.take()
+        {
+            self.end_offset = Some(end);
+        }
+        self.looked_to = Some(self.position);
+        Ok(stop)
+    }
+
+    fn read(&mut self, source: &dyn ReadAt, length: u64, skip: bool) -> Result<FollowEnd, ReadError> {
         let mut walk = HeaderWalk::new(source, self.position, length);
         let mut search: Resync = Resync::new(self.position, length);
         let mut last: Option<BatchHeader> = None;
@@ -168,8 +227,7 @@ impl Follower {
     /// Adds a complete batch.
     fn take(&mut self, source: &dyn ReadAt, header: &BatchHeader) -> Result<(), ReadError> {
         self.position = header.end();
-        let end = header.last_offset.saturating_add(1);
-        self.end_offset = Some(self.end_offset.map_or(end, |before| before.max(end)));
+        self.place(header);
         if !header.is_transactional || self.transactions.is_none() {
             return Ok(());
         }
@@ -187,6 +245,26 @@ impl Follower {
             }
         }
         Ok(())
+    }
+
+    /// Compares the offsets of a batch with those before it.
+    fn place(&mut self, header: &BatchHeader) {
+        let (last, end) = (header.last_offset, header.last_offset.saturating_add(1));
+        let first = |expected: i64| header.span.first.unwrap_or_else(|| last.min(expected));
+        if let Some(pending) = self.pending.take()
+            && first(pending) >= pending
+        {
+            self.end_offset = Some(pending);
+        }
+        let expected = self.end_offset.map_or(self.base_offset, |end| end.max(self.base_offset));
+        let first = first(expected);
+        if first == expected && last >= first {
+            self.end_offset = Some(end);
+        } else if first > expected && last >= first {
+            self.pending = Some(end);
+        } else {
+            self.disorder.get_or_insert(Disorder { position: header.position, first, expected });
+        }
     }
 
     /// Whether zeros follow the invalid header at `position`: at most, a batch is being written there.
@@ -230,15 +308,20 @@ mod tests {
         let data = [batch(7, 3, None), batch(10, 1, None), batch(15, 2, None)].concat();
         for reserved in [0, 10_000] {
             let mut follower = Follower::new(false);
+            follower.enter(7);
             for length in 0..=data.len() {
                 let mut file = data[..length].to_vec();
                 file.resize(length + reserved, 0);
                 let stop = look(&mut follower, &file);
                 let whole = length / RECORD_BATCH_OVERHEAD;
                 assert_eq!(follower.position(), (whole * RECORD_BATCH_OVERHEAD) as u64, "{length} bytes: {stop:?}");
-                assert_eq!(follower.end_offset(), [None, Some(10), Some(11), Some(17)][whole]);
+                assert_eq!(follower.end_offset(), [None, Some(10), Some(11), Some(11)][whole]);
                 assert!(matches!(stop, FollowEnd::End | FollowEnd::Truncated));
             }
+            let mut file = data.clone();
+            file.resize(data.len() + reserved, 0);
+            look(&mut follower, &file);
+            assert_eq!(follower.end_offset(), Some(17));
         }
     }
 
@@ -248,13 +331,16 @@ mod tests {
         bad[16] = 9;
         let data = [batch(7, 3, None), bad, batch(15, 2, None)].concat();
         let mut follower = Follower::new(false);
+        follower.enter(7);
         assert!(matches!(
             look(&mut follower, &data),
             FollowEnd::Corrupt(ContentError::Record(Error::UnknownMagic { position: 61, magic: 9 }))
         ));
         assert_eq!((follower.position(), follower.end_offset()), (61, Some(10)));
         assert_eq!(follower.follow(&InMemory(&data), true).unwrap(), FollowEnd::End);
-        assert_eq!((follower.position(), follower.end_offset()), (183, Some(17)));
+        assert_eq!((follower.position(), follower.end_offset(), follower.is_pending()), (183, Some(10), true));
+        assert_eq!(follower.follow(&InMemory(&data), true).unwrap(), FollowEnd::End);
+        assert_eq!(follower.end_offset(), Some(17));
     }
 
     /// A file that is not read at once.
@@ -271,6 +357,43 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_after_a_gap_counts_once_nothing_contradicts_it() {
+        let (first, far, next) = (batch(7, 3, None), batch(1000, 2, None), batch(10, 4, None));
+        let mut follower = Follower::new(false);
+        follower.enter(7);
+        let mut data = [first, far].concat();
+        look(&mut follower, &data);
+        assert_eq!((follower.end_offset(), follower.is_pending()), (Some(10), true));
+        // What is appended contradicts it.
+        data.extend(next);
+        look(&mut follower, &data);
+        assert_eq!((follower.end_offset(), follower.is_pending(), follower.take_disorder()), (Some(14), false, None));
+        // Nothing is appended.
+        data.extend(batch(20, 1, None));
+        look(&mut follower, &data);
+        assert_eq!(follower.end_offset(), Some(14));
+        look(&mut follower, &data);
+        assert_eq!((follower.end_offset(), follower.is_pending()), (Some(21), false));
+        // Something above it is appended, after a gap, too.
+        data.extend([batch(30, 1, None), batch(40, 1, None)].concat());
+        look(&mut follower, &data);
+        assert_eq!((follower.end_offset(), follower.is_pending()), (Some(31), true));
+    }
+
+    #[test]
+    fn a_batch_below_the_end_is_disorder() {
+        let data = [batch(7, 3, None), batch(5, 1, None), batch(10, 1, None)].concat();
+        let mut follower = Follower::new(false);
+        follower.enter(7);
+        look(&mut follower, &data);
+        let disorder = Disorder { position: RECORD_BATCH_OVERHEAD as u64, first: 5, expected: 10 };
+        assert_eq!((follower.take_disorder(), follower.end_offset()), (Some(disorder), Some(11)));
+        assert_eq!(follower.take_disorder(), None);
+        follower.set_end_offset(20);
+        assert_eq!(follower.end_offset(), Some(20));
+    }
+
+    #[test]
     fn a_large_batch_leaves_no_buffer() {
         let mut large = batch(7, 1, None);
         large.resize(40 << 20, 3);
@@ -281,6 +404,7 @@ mod tests {
         let crc = crate::checksum::crc32c(&large[ATTRIBUTES_OFFSET..]);
         large[CRC_OFFSET..CRC_OFFSET + 4].copy_from_slice(&crc.to_be_bytes());
         let mut follower = Follower::new(true);
+        follower.enter(7);
         assert_eq!(follower.follow(&File(large), false).unwrap(), FollowEnd::End);
         assert_eq!(follower.end_offset(), Some(8));
         assert!(follower.buffer.capacity() <= CONTROL_BYTES);
@@ -292,7 +416,7 @@ mod tests {
         let mut follower = Follower::new(false);
         assert_eq!(look(&mut follower, &data), FollowEnd::End);
         assert_eq!(look(&mut follower, &data[..61]), FollowEnd::Shrunk);
-        follower.enter();
+        follower.enter(11);
         assert_eq!(look(&mut follower, &batch(11, 4, None)), FollowEnd::End);
         assert_eq!(follower.end_offset(), Some(15));
     }

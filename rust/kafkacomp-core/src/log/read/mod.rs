@@ -1,7 +1,6 @@
 //! Reading segments: chunks of complete batches or entries, the search for the next intact batch after a corrupt one, walks by
 //! batch headers alone, and the filter of aborted transactions for committed readers.
 
-pub mod ahead;
 pub mod batch_headers;
 mod candidate;
 pub mod chunk;
@@ -13,12 +12,12 @@ pub mod implied_offsets;
 pub mod large_corrupt;
 pub mod log_format;
 pub mod open_transactions;
-pub mod placement;
 pub mod resume;
 mod resume_entries;
 pub mod resync;
 pub mod segment_files;
 pub mod source;
+pub mod span;
 pub mod summary;
 #[cfg(test)]
 mod test_batches;

@@ -1,13 +1,10 @@
 //! A segment, its indexes and the other segments of its partition, wherever they are stored.
 
 use std::fmt::Debug;
-use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::source::{InMemory, ReadAt, open_file};
+use super::source::{InMemory, ReadAt};
 
 /// An index file next to a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,63 +60,24 @@ pub trait OpenSegment: Send + Sync + Debug {
         false
     }
 
-    /// The other segments of its partition; `None` if listing them is expensive.
-    fn others(&self) -> Option<Box<dyn OtherSegments>> {
-        None
-    }
-}
-
-/// The other segments of a partition.
-pub trait OtherSegments: Debug + Sync {
-    /// The segment that should have the offset according to its base offset, and a number that identifies it; `None` if that
-    /// is the segment itself.
+    /// The segments of its partition, with itself, for a reader that has only this one; none if the storage does not list them.
     ///
     /// # Errors
-    /// An I/O error.
-    fn open(&self, offset: i64) -> io::Result<Option<(u64, Arc<dyn ReadAt>)>>;
-
-    /// The number of the segment itself; `None` if it has none.
-    fn own(&self) -> Option<u64>;
+    /// An I/O error of the storage.
+    fn siblings(&self) -> io::Result<Vec<Sibling>> {
+        Ok(Vec::new())
+    }
 }
 
-/// The other segments in the folder of a segment.
+/// A segment of the same partition.
 #[derive(Debug, Clone)]
-pub struct FolderSegments(
-    /// The segment itself.
-    pub PathBuf,
-);
-
-impl OtherSegments for FolderSegments {
-    fn open(&self, offset: i64) -> io::Result<Option<(u64, Arc<dyn ReadAt>)>> {
-        let Some(folder) = self.0.parent() else { return Ok(None) };
-        let folder = if folder.as_os_str().is_empty() { std::path::Path::new(".") } else { folder };
-        let mut found: Option<(i64, PathBuf)> = None;
-        for entry in fs::read_dir(folder)? {
-            let path = entry?.path();
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let base = name.strip_suffix(".log").and_then(|stem| stem.get(..20)?.parse::<i64>().ok());
-            if let Some(base) =
-                base.filter(|&base| base <= offset && found.as_ref().is_none_or(|(most, _)| base > *most))
-            {
-                found = Some((base, path));
-            }
-        }
-        match found.filter(|(_, path)| path.file_name() != self.0.file_name()) {
-            Some((_, path)) => Ok(Some((number_of(&path), Arc::new(open_file(&path)?)))),
-            None => Ok(None),
-        }
-    }
-
-    fn own(&self) -> Option<u64> {
-        Some(number_of(&self.0))
-    }
-}
-
-/// A number for a file of a folder. Files may have the same base offset, so it is a hash of the name.
-fn number_of(path: &Path) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    path.file_name().hash(&mut hasher);
-    hasher.finish()
+pub struct Sibling {
+    /// Its path or name.
+    pub name: Arc<str>,
+    /// The base offset in its name.
+    pub base_offset: i64,
+    /// Opens it.
+    pub files: Arc<dyn OpenSegment>,
 }
 
 /// A record set in memory.

@@ -44,11 +44,6 @@ pub trait ReadAt: Send + Sync {
         1
     }
 
-    /// The source for reading bytes that will be read again, if this one keeps them until then.
-    fn for_reading_ahead(&self) -> Option<&dyn ReadAt> {
-        None
-    }
-
     /// Replaces the content of `buffer` by `before` and the bytes from `position` on, if the source has read them ahead and they
     /// need not be copied; otherwise returns `false` and leaves it as it is.
     ///

@@ -44,12 +44,21 @@ pub struct CorruptRange {
     pub is_truncated: bool,
     /// Whether it reaches the end of the segment.
     pub is_tail: bool,
+    /// Whether it is a batch whose checksum is right, but which readers do not accept.
+    pub is_batch: bool,
 }
 
 impl CorruptRange {
     /// A batch from `position` to `end` that is whole, but corrupt.
     pub fn of_batch(position: u64, end: u64, error: ContentError) -> Self {
-        Self { position, length: end.saturating_sub(position), error, is_truncated: false, is_tail: false }
+        Self {
+            position,
+            length: end.saturating_sub(position),
+            error,
+            is_truncated: false,
+            is_tail: false,
+            is_batch: true,
+        }
     }
 }
 
@@ -107,6 +116,7 @@ pub fn walk_chunks<B>(
                         error,
                         is_truncated: is_truncated && is_last,
                         is_tail: is_last,
+                        is_batch: false,
                     };
                     flow = visit(SegmentPart::Corrupt(range), next);
                 }

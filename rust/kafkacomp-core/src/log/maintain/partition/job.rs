@@ -1,20 +1,19 @@
 //! The partition to rewrite, and the target.
 
-use std::cell::Cell;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::error::PartitionError;
 use crate::log::continuity::compaction::Compaction;
-use crate::log::continuity::sequence::start_offset;
 use crate::log::error::{Error, ReadError};
 use crate::log::index::checkpoint::{LeaderEpochEntry, read_leader_epoch_checkpoint};
 use crate::log::index::partition_metadata::PartitionMetadata;
 use crate::log::index::producer_snapshot::ProducerSnapshot;
-use crate::log::maintain::repair::first_offset;
 use crate::log::read::log_format::LogFormat;
-use crate::log::read::segment_files::OpenSegment;
+use crate::log::read::segment_files::{OpenSegment, SideFile};
 use crate::log::read::source::ReadAt;
 use crate::log::write::{LogWriter, ProducerState, WriteOptions};
 
@@ -23,10 +22,8 @@ use crate::log::write::{LogWriter, ProducerState, WriteOptions};
 pub struct SourceSegment {
     /// Its path or name, for messages.
     pub name: Arc<str>,
-    /// The offset at which it begins, usually that in its name; `None` for a captured record set.
+    /// The offset in its name; `None` for a captured record set.
     pub base_offset: Option<i64>,
-    /// The offset in its name, if that is wrong.
-    pub named_offset: Option<i64>,
     /// Opens it.
     pub files: Arc<dyn OpenSegment>,
 }
@@ -121,32 +118,47 @@ impl PartitionJob {
         WriteOptions { segment_bytes: self.segment_bytes.unwrap_or(defaults.segment_bytes), ..defaults }
     }
 
-    /// The writer of the new partition, with the state that the old one had before its first batch.
-    pub(super) fn writer(&self) -> Result<LogWriter, PartitionError> {
-        let source = self.open(0)?;
+    /// The writer of the new partition from an offset on, with the state that the old one had before its first batch.
+    pub(super) fn writer(&self, start_offset: i64) -> Result<LogWriter, PartitionError> {
         let created = || {
             let topic_id = self.history.metadata()?.map(|metadata| metadata.topic_id);
-            let base_offset = match self.base_offset(0) {
-                Some(offset) => start_offset(source.as_ref(), offset)?,
-                // Without a batch nothing is written: an empty log begins at offset 0.
-                None => first_offset(source.as_ref(), self.max_output_size)?.unwrap_or(0),
-            };
             let options = WriteOptions { topic_id, ..self.write_options() };
-            let mut writer = LogWriter::create(&self.target, base_offset, options)?;
+            let mut writer = LogWriter::create(&self.target, start_offset, options)?;
             writer.set_history(self.history.producers()?, self.history.leader_epochs()?)?;
             Ok(writer)
         };
         created().map_err(|error: Error| self.at(0, error))
     }
 
-    /// Calls `work`, which stores the index of the current segment in the cell. A panic is returned as an error that names the
-    /// segment; the new folder is removed.
+    /// Calls `work`. A panic is returned as an error that names the `current` segment; the new folder is removed.
     pub(super) fn catching_panics<T>(
         &self,
-        work: impl FnOnce(&Cell<usize>) -> Result<T, PartitionError>,
+        current: impl Fn() -> usize,
+        work: impl FnOnce() -> Result<T, PartitionError>,
     ) -> Result<T, PartitionError> {
-        let current = Cell::new(0);
-        let done = catch_unwind(AssertUnwindSafe(|| work(&current)));
-        done.unwrap_or_else(|panic| Err(PartitionError::panicked(self.name(current.get()), panic.as_ref())))
+        let done = catch_unwind(AssertUnwindSafe(work));
+        done.unwrap_or_else(|panic| Err(PartitionError::panicked(self.name(current()), panic.as_ref())))
+    }
+}
+
+/// Opens a segment, and remembers that it is the current one.
+#[derive(Debug)]
+pub(super) struct Current<'a> {
+    /// Opens it.
+    pub(super) files: &'a dyn OpenSegment,
+    /// Its index in the job.
+    pub(super) index: usize,
+    /// The index of the current one.
+    pub(super) last: &'a AtomicUsize,
+}
+
+impl OpenSegment for Current<'_> {
+    fn open(&self) -> io::Result<Arc<dyn ReadAt>> {
+        self.last.store(self.index, Ordering::Relaxed);
+        self.files.open()
+    }
+
+    fn side_file(&self, kind: SideFile) -> io::Result<Option<Vec<u8>>> {
+        self.files.side_file(kind)
     }
 }

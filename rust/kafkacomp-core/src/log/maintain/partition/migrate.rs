@@ -1,12 +1,13 @@
 //! Migrates a partition of Kafka 0.7 to a later message format.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use super::error::PartitionError;
+use super::findings::PartitionFindings;
 use super::job::PartitionJob;
-use super::order::PartitionFindings;
 use crate::log::continuity::missing::{MissingRange, MissingReason};
-use crate::log::continuity::overlap::OverlapError;
+use crate::log::continuity::positions::OverlapError;
 use crate::log::continuity::positions::{PositionedFile, compare_positions};
 use crate::log::error::ReadError;
 use crate::log::maintain::migrate::{Mapped, Migrator};
@@ -34,44 +35,49 @@ impl PartitionJob {
         options: MigrateOptions,
         mapped: &mut Mapped<'_, B>,
     ) -> Result<ControlFlow<B, (ClosedLog, PartitionFindings)>, PartitionError> {
-        self.catching_panics(|current| {
-            let MigrateOptions { to_magic, first_offset, batch_bytes } = options;
-            let mut migrator = Migrator::new(to_magic, first_offset, batch_bytes, self.max_output_size);
-            let mut writer = LogWriter::create(&self.target, first_offset, self.write_options())
-                .map_err(|error| self.at(0, error))?;
-            let (mut done, mut base) = (0_u64, 0_i64);
-            let mut chain = Chain { job: self, last: None, findings: PartitionFindings::default() };
-            for (index, segment) in self.segments.iter().enumerate() {
-                current.set(index);
-                base = segment.base_offset.unwrap_or(base);
-                let source = self.open(index)?;
-                let length = source.length().map_err(|error| self.at(index, ReadError::Io(error)))?;
-                let start = match segment.base_offset {
-                    Some(base) => chain.start(index, PositionedFile { source: source.as_ref(), base }, length)?,
-                    None => 0,
-                };
-                if start >= length && start > 0 {
+        let current = Cell::new(0);
+        self.catching_panics(
+            || current.get(),
+            || {
+                let MigrateOptions { to_magic, first_offset, batch_bytes } = options;
+                let mut migrator = Migrator::new(to_magic, first_offset, batch_bytes, self.max_output_size);
+                let mut writer = LogWriter::create(&self.target, first_offset, self.write_options())
+                    .map_err(|error| self.at(0, error))?;
+                let (mut done, mut base) = (0_u64, 0_i64);
+                let mut chain = Chain { job: self, last: None, findings: PartitionFindings::default() };
+                for (index, segment) in self.segments.iter().enumerate() {
+                    current.set(index);
+                    base = segment.base_offset.unwrap_or(base);
+                    let source = self.open(index)?;
+                    let length = source.length().map_err(|error| self.at(index, ReadError::Io(error)))?;
+                    let start = match segment.base_offset {
+                        Some(base) => chain.start(index, PositionedFile { source: source.as_ref(), base }, length)?,
+                        None => 0,
+                    };
+                    if start >= length && start > 0 {
+                        done = done.saturating_add(length);
+                        continue;
+                    }
+                    let migrated =
+                        migrator.segment(source.as_ref(), (base, start), &mut writer, &mut |positions, now| {
+                            mapped(positions, done.saturating_add(now))
+                        });
+                    if let ControlFlow::Break(broken) = migrated.map_err(|error| self.at(index, error))? {
+                        return Ok(ControlFlow::Break(broken));
+                    }
                     done = done.saturating_add(length);
-                    continue;
+                    base = base.saturating_add_unsigned(length);
                 }
-                let migrated = migrator.segment(source.as_ref(), (base, start), &mut writer, &mut |positions, now| {
-                    mapped(positions, done.saturating_add(now))
-                });
-                if let ControlFlow::Break(broken) = migrated.map_err(|error| self.at(index, error))? {
+                let end = migrator.finish(&mut writer).map_err(|error| self.at(current.get(), error))?;
+                if let Some(end) = end
+                    && let ControlFlow::Break(broken) = mapped(&[end], done)
+                {
                     return Ok(ControlFlow::Break(broken));
                 }
-                done = done.saturating_add(length);
-                base = base.saturating_add_unsigned(length);
-            }
-            let end = migrator.finish(&mut writer).map_err(|error| self.at(current.get(), error))?;
-            if let Some(end) = end
-                && let ControlFlow::Break(broken) = mapped(&[end], done)
-            {
-                return Ok(ControlFlow::Break(broken));
-            }
-            let log = writer.close().map_err(|error| self.at(current.get(), error))?;
-            Ok(ControlFlow::Continue((log, chain.findings)))
-        })
+                let log = writer.close().map_err(|error| self.at(current.get(), error))?;
+                Ok(ControlFlow::Continue((log, chain.findings)))
+            },
+        )
     }
 }
 

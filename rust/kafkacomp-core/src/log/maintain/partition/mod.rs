@@ -3,16 +3,19 @@
 //! [`PartitionJob`] describes both. [`PartitionJob::rewrite`], [`PartitionJob::repair`] and [`PartitionJob::migrate`] do the
 //! work. Each calls back with the number of bytes read so far, and ends early if the callback returns `Break`.
 
+mod deliver;
 mod error;
+mod findings;
 mod job;
 mod migrate;
-mod order;
 #[cfg(test)]
 mod panics;
 mod rewrite;
+pub(super) mod target;
+mod written;
 
 pub use error::PartitionError;
+pub use findings::PartitionFindings;
 pub use job::{PartitionHistory, PartitionJob, SourceSegment};
 pub use migrate::MigrateOptions;
-pub use order::PartitionFindings;
 pub use rewrite::RepairedPartition;

@@ -81,7 +81,7 @@ fn batches(offsets: std::ops::Range<i64>) -> Vec<u8> {
 
 fn segment(name: &str, base_offset: i64, data: &[u8], at: usize) -> SourceSegment {
     let files = Files(Arc::new(Panicking { data: data.to_vec(), calls: AtomicUsize::new(0), at }));
-    SourceSegment { name: Arc::from(name), base_offset: Some(base_offset), named_offset: None, files: Arc::new(files) }
+    SourceSegment { name: Arc::from(name), base_offset: Some(base_offset), files: Arc::new(files) }
 }
 
 fn scratch(name: &str) -> PathBuf {

@@ -19,7 +19,6 @@ use super::markers::TransactionChecks;
 use super::report::{FindingFile, SegmentReport, SideFiles};
 use super::untrimmed;
 use crate::log::AbortedTxn;
-use crate::log::continuity::missing::MissingReason;
 use crate::log::error::ContentError;
 use crate::log::index::{offset, time, transaction};
 use crate::log::{OffsetIndex, OffsetPosition, TimeIndex, TimestampOffset, TransactionIndex};
@@ -41,6 +40,12 @@ impl<T: Copy> Walk<T> {
         Self { next: entries.next(), entries, index: 0, entry_size: entry_size as u64 }
     }
 
+    /// Keeps no memory but for the entries that are left.
+    fn release(&mut self) {
+        let rest: Vec<T> = self.entries.by_ref().collect();
+        self.entries = rest.into_boxed_slice().into_vec().into_iter();
+    }
+
     /// The next entry, if `wanted` accepts it, and its position in the file.
     fn take_if(&mut self, wanted: impl FnOnce(&T) -> bool) -> Option<(T, u64)> {
         let entry = self.next.filter(wanted)?;
@@ -52,7 +57,7 @@ impl<T: Copy> Walk<T> {
 }
 
 /// Compares the indexes with the batches.
-pub(super) struct IndexChecks<'a> {
+pub(super) struct IndexChecks {
     offsets: Walk<OffsetPosition>,
     times: Walk<TimestampOffset>,
     aborted: BTreeMap<i64, (AbortedTxn, u64)>,
@@ -60,7 +65,10 @@ pub(super) struct IndexChecks<'a> {
     /// The corrupt ranges of the log so far, each with its start and end.
     lost: Vec<(u64, u64)>,
     wrong: [Wrong; 2],
-    side_files: SideFiles<'a>,
+    /// Whether there is an offset index.
+    is_indexed: bool,
+    /// The length of the transaction index.
+    transaction_index_length: u64,
     transactions: TransactionChecks,
     base_offset: i64,
     next_base_offset: Option<i64>,
@@ -91,15 +99,15 @@ impl Wrong {
     }
 }
 
-impl<'a> IndexChecks<'a> {
+impl IndexChecks {
     pub(super) fn new(
-        side_files: SideFiles<'a>,
+        side_files: &SideFiles,
         (base_offset, next_base_offset): (i64, Option<i64>),
         max_output_size: usize,
         report: &mut SegmentReport,
     ) -> Result<Self, OutOfMemory> {
         let mut complain = |file, error: &ContentError| report.add(file, error.position(), true, error.to_string());
-        let offsets = side_files.offset_index.map(|data| OffsetIndex::parse(data, base_offset));
+        let offsets = side_files.offset_index.as_ref().map(|data| OffsetIndex::parse(data, base_offset));
         let offsets = match offsets {
             Some(Ok(index)) => memory::collect(index.iter())?,
             Some(Err(error)) => {
@@ -108,7 +116,7 @@ impl<'a> IndexChecks<'a> {
             }
             None => Vec::new(),
         };
-        let times = match side_files.time_index.map(|data| TimeIndex::parse(data, base_offset)) {
+        let times = match side_files.time_index.as_ref().map(|data| TimeIndex::parse(data, base_offset)) {
             // Zeros are an entry only if the records have the timestamp 0: see `untrimmed`.
             Some(Ok(index)) if index.is_zero() => Vec::new(),
             Some(Ok(index)) => memory::collect(index.iter())?,
@@ -119,7 +127,7 @@ impl<'a> IndexChecks<'a> {
             None => Vec::new(),
         };
         let mut aborted = BTreeMap::new();
-        match side_files.transaction_index.map(|data| TransactionIndex::parse(data, base_offset)) {
+        match side_files.transaction_index.as_ref().map(|data| TransactionIndex::parse(data, base_offset)) {
             Some(Ok(index)) => {
                 let size = transaction::ENTRY_SIZE as u64;
                 aborted.extend(index.iter().zip(0..).map(|(txn, n): (_, u64)| (txn.last_offset, (txn, n * size))));
@@ -139,7 +147,8 @@ impl<'a> IndexChecks<'a> {
             greatest_timestamp: None,
             lost: Vec::new(),
             wrong: Default::default(),
-            side_files,
+            is_indexed: side_files.offset_index.is_some(),
+            transaction_index_length: side_files.transaction_index.as_ref().map_or(0, Vec::len) as u64,
             transactions: TransactionChecks::new(max_output_size),
             base_offset,
             next_base_offset,
@@ -228,18 +237,22 @@ impl<'a> IndexChecks<'a> {
         }
     }
 
-    /// Checks the entries after the last batch.
-    pub(super) fn finish(mut self, report: &mut SegmentReport) {
+    /// Ends the comparison with the batches: only the entries after them are left.
+    pub(super) fn end(&mut self, side_files: &SideFiles, report: &mut SegmentReport) {
+        if self.is_indexed && self.next_base_offset.is_some() {
+            untrimmed::check(side_files, self.base_offset, self.greatest_timestamp, report);
+        }
+        self.offsets.release();
+        self.times.release();
+    }
+
+    /// Reports the entries after the last batch. Offsets that are missing at the end of the segment (`is_tail_missing`) are a finding
+    /// of the log, unless compaction removed them. Then only the index shows that the file was longer.
+    pub(super) fn finish(mut self, is_tail_missing: bool, report: &mut SegmentReport) {
         let [mut wrong_offsets, mut wrong_times] = std::mem::take(&mut self.wrong);
         let end = report.length.saturating_sub(report.zero_tail_bytes);
         let last_lost = self.lost.iter().map(|&(_, end)| end).max();
-        // Offsets that are missing at the end are a finding of the log, unless compaction could have removed them. Then only the
-        // index shows that the file was longer.
-        let is_tail_lost = last_lost.is_some_and(|lost| lost >= end)
-            || report.sequence.missing.ranges().last().is_some_and(|range| {
-                let is_after_end = report.sequence.last_offset.is_none_or(|last| range.first_offset > last);
-                is_after_end && range.reason != MissingReason::Compacted
-            });
+        let is_tail_lost = is_tail_missing || last_lost.is_some_and(|lost| lost >= end);
         let mut is_index_longer = false;
         while let Some((entry, byte)) = self.offsets.take_if(|_| true) {
             let OffsetPosition { offset, position } = entry;
@@ -254,7 +267,7 @@ impl<'a> IndexChecks<'a> {
         }
         while let Some((entry, byte)) = self.times.take_if(|_| !is_tail_lost && !is_index_longer) {
             let TimestampOffset { timestamp, offset } = entry;
-            let last = report.sequence.last_offset.map_or_else(|| "unknown".to_owned(), |last| last.to_string());
+            let last = report.last_offset.map_or_else(|| "unknown".to_owned(), |last| last.to_string());
             wrong_times.add(byte, || {
                 format!(
                     "entry for timestamp {timestamp}, offset {offset}, at byte {byte}: the segment's last offset is {last}"
@@ -263,16 +276,13 @@ impl<'a> IndexChecks<'a> {
         }
         wrong_offsets.report(FindingFile::OffsetIndex, report);
         wrong_times.report(FindingFile::TimeIndex, report);
-        if self.side_files.offset_index.is_some() {
-            if self.next_base_offset.is_some() {
-                untrimmed::check(self.side_files, self.base_offset, self.greatest_timestamp, report);
-            }
-            let end = self.next_base_offset.map(|next| next.saturating_sub(1)).or(report.sequence.last_offset);
+        if self.is_indexed {
+            let end = self.next_base_offset.map(|next| next.saturating_sub(1)).or(report.last_offset);
             let end = end.unwrap_or_else(|| self.base_offset.saturating_sub(1));
             let beyond = self.aborted.range(end.saturating_add(1)..).map(|(&offset, &(_, byte))| (offset, byte));
             let beyond = beyond.filter(|_| !is_tail_lost).min_by_key(|&(_, byte)| byte);
-            self.transactions.report((self.base_offset, end), beyond, self.side_files.transaction_index, report);
+            self.transactions.report((self.base_offset, end), beyond, self.transaction_index_length, report);
         }
-        report.transactions = self.transactions.finish(self.side_files.offset_index.is_some());
+        report.transactions = self.transactions.finish(self.is_indexed);
     }
 }

@@ -3,14 +3,15 @@
 //! A broker writes the entry of an aborted transaction to the index of the segment that has the marker, if the transaction has
 //! batches in the log (`ProducerAppendInfo.appendEndTxnMarker`); compaction keeps the entry as long as one of these batches is
 //! there (`CleanedTransactionMetadata`). So a marker after records of its transaction has an entry. The transaction may begin in
-//! an earlier segment, which only the check of the partition knows: see [`unlisted_aborts`](super::unlisted_aborts).
+//! an earlier segment, which only the check of the partition knows: see [`report_unlisted`](super::transactions::report_unlisted).
 //!
 //! If batches are missing, one of them may have been the marker of the transaction: nothing is reported of those that are open
 //! there.
 
 use super::rebuild::rebuilding;
+use super::report::SegmentTransactions;
 use super::report::{FindingFile, SegmentReport};
-use super::transactions::{SegmentTransactions, unlisted_message};
+use super::transactions::unlisted_message;
 use crate::log::index::transaction;
 use crate::log::read::transactions::TransactionEvent;
 use crate::record::{RecordBatch, RecordReader};
@@ -62,7 +63,7 @@ impl TransactionChecks {
         &self,
         (base_offset, end): (i64, i64),
         beyond: Option<(i64, u64)>,
-        index: Option<&[u8]>,
+        index_length: u64,
         report: &mut SegmentReport,
     ) {
         if let Some((offset, byte)) = beyond {
@@ -75,8 +76,8 @@ impl TransactionChecks {
             report.add(FindingFile::TransactionIndex, byte, false, message);
         }
         if let Some(message) = unlisted_message(base_offset, &self.unlisted) {
-            let length = index.map_or(0, |data| data.len() - data.len() % transaction::ENTRY_SIZE);
-            report.add(FindingFile::TransactionIndex, length as u64, false, message);
+            let length = index_length - index_length % transaction::ENTRY_SIZE as u64;
+            report.add(FindingFile::TransactionIndex, length, false, message);
         }
     }
 

@@ -1,13 +1,15 @@
 //! The report of a check of a segment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-use super::transactions::SegmentTransactions;
 use crate::CompressionType;
-use crate::log::continuity::compaction::Compaction;
-use crate::log::continuity::missing::{MissingRange, MissingReason};
-use crate::log::continuity::sequence::SequenceReport;
+use crate::log::continuity::missing::MissingRange;
+use crate::log::error::Error;
+use crate::log::map::wording::missing_text;
+use crate::log::map::{BatchFact, Fact, OffsetRange, Survey};
 use crate::log::read::open_transactions::OpenTransactions;
+use crate::log::read::segment_files::{OpenSegment, SideFile};
 use crate::log::read::summary::{BatchCounts, BatchFormat};
 use crate::log::read::time_range::TimeRange;
 
@@ -56,29 +58,6 @@ pub struct Finding {
     pub is_gap: bool,
 }
 
-/// The gaps of a segment that compaction may not explain. Whether it does is known once all batches were read.
-#[derive(Debug, Default)]
-pub(super) struct Gaps {
-    findings: Vec<Finding>,
-    more: u64,
-}
-
-impl Gaps {
-    /// Adds the part of a gap before `position` that what is known of the compaction does not explain.
-    pub(super) fn add(&mut self, position: u64, (first_offset, last_offset): (i64, i64), compaction: Compaction) {
-        let range = MissingRange { first_offset, last_offset, reason: MissingReason::Gap };
-        let Some(gap) = compaction.parts(range).find(|part| part.reason == MissingReason::Gap) else { return };
-        if self.findings.len() >= MAX_FINDINGS {
-            self.more += 1;
-            return;
-        }
-        let (first, last) = (gap.first_offset, gap.last_offset);
-        let message = format!("{} missing before byte {position}, where nothing is corrupt", offsets(first, last));
-        let (file, missing) = (FindingFile::Log, Some((first, last)));
-        self.findings.push(Finding { file, position, is_error: true, message, missing, is_gap: true });
-    }
-}
-
 /// The counts of one compression type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CodecCounts {
@@ -97,7 +76,8 @@ pub struct CodecCounts {
 pub struct SegmentReport {
     /// Counts by the id of the compression type.
     pub by_compression_type: [CodecCounts; CompressionType::ALL.len()],
-    /// Counts of the intact batches with offsets to count ([`VerifyOptions::counted`](super::VerifyOptions::counted)).
+    /// Counts of the batches that belong to the log and have offsets to count
+    /// ([`VerifyOptions::log_start_offset`](super::VerifyOptions::log_start_offset)).
     pub counts: BTreeMap<BatchFormat, BatchCounts>,
     /// Control records with these offsets.
     pub control_records: u64,
@@ -113,9 +93,20 @@ pub struct SegmentReport {
     pub zero_tail_bytes: u64,
     /// The segment's length.
     pub length: u64,
-    /// The offsets of the intact batches in order. Offsets are missing from the base offset on, up to the base offset of the
-    /// next segment if it is given.
-    pub sequence: SequenceReport,
+    /// The first offset of its batches that belong to the log.
+    pub first_offset: Option<i64>,
+    /// The last one.
+    pub last_offset: Option<i64>,
+    /// The offsets that it should have, and that no file of the partition has.
+    pub missing: Vec<MissingRange>,
+    /// The number of further ranges.
+    pub more_missing: u64,
+    /// Whether compaction has removed records from its batches.
+    pub is_compacted: bool,
+    /// The leader epoch of the first batch that has one.
+    pub first_leader_epoch: Option<i32>,
+    /// The leader epoch of the last batch that has one.
+    pub last_leader_epoch: Option<i32>,
     /// The timestamps of the records that were counted.
     pub times: TimeRange,
     /// The transactions that the segment leaves open.
@@ -124,9 +115,9 @@ pub struct SegmentReport {
     pub is_truncated: bool,
     /// The offset of the last message in a log of Kafka 0.7.
     pub last_message: Option<i64>,
-    /// What the check of the partition needs to know of its transactions.
-    pub transactions: SegmentTransactions,
-    /// The findings in the order in which they were found.
+    /// What the comparison with other segments needs to know of its transactions.
+    pub(super) transactions: SegmentTransactions,
+    /// The findings, those of the log first, in the order of positions.
     pub findings: Vec<Finding>,
     /// The number of findings that were not kept.
     pub more_findings: u64,
@@ -136,14 +127,27 @@ pub struct SegmentReport {
     pub warnings: u64,
 }
 
+/// What the check of a partition needs to know of the transactions of a segment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct SegmentTransactions {
+    /// Producers with records in a transaction that is open at the end of the segment.
+    pub(super) open: BTreeSet<i64>,
+    /// Producers with a marker in the segment.
+    pub(super) ended: BTreeSet<i64>,
+    /// Whether batches are missing in the segment.
+    pub(super) is_interrupted: bool,
+    /// Abort markers without an entry, before which the segment has no batch of the transaction: offset and producer.
+    pub(super) unlisted: Vec<(i64, i64)>,
+}
+
 impl SegmentReport {
     /// The report of a segment of this length before it is read.
-    pub(in crate::log::maintain) fn new(length: u64) -> Self {
+    pub(super) fn new(length: u64) -> Self {
         Self { length, is_exact: true, ..Self::default() }
     }
 
     /// Counts an intact batch, and its records that count.
-    pub(in crate::log::maintain) fn count(&mut self, format: BatchFormat, counted: CodecCounts, records: Option<u64>) {
+    pub(super) fn count(&mut self, format: BatchFormat, counted: CodecCounts, records: Option<u64>) {
         if let Some(sums) = self.by_compression_type.get_mut(usize::from(format.compression_id)) {
             sums.batches += counted.batches;
             sums.records += counted.records;
@@ -159,7 +163,7 @@ impl SegmentReport {
         }
     }
 
-    pub(in crate::log::maintain) fn add(&mut self, file: FindingFile, position: u64, is_error: bool, message: String) {
+    pub(super) fn add(&mut self, file: FindingFile, position: u64, is_error: bool, message: String) {
         self.push(Finding { file, position, is_error, message, missing: None, is_gap: false });
     }
 
@@ -177,45 +181,65 @@ impl SegmentReport {
         }
     }
 
-    /// Adds the gaps, unless batches show that compaction has removed records.
-    pub(super) fn add_gaps(&mut self, gaps: Gaps, compaction: Compaction) {
-        let found = compaction.or_thinned(self.sequence.is_compacted);
-        if found != compaction {
-            self.sequence.missing = self.sequence.missing.explained(found);
-            return;
-        }
-        gaps.findings.into_iter().for_each(|gap| self.push(gap));
-        self.errors += gaps.more;
-        self.more_findings += gaps.more;
+    /// Adds the offsets of a batch that belongs to the log.
+    pub(super) fn extend(&mut self, (first, last): (i64, i64)) {
+        self.first_offset = Some(self.first_offset.map_or(first, |known| known.min(first)));
+        self.last_offset = Some(self.last_offset.map_or(last, |known| known.max(last)));
+    }
+
+    /// Adds what the survey shows: whether records were removed, and the leader epochs.
+    pub(super) fn describe(&mut self, survey: &Survey) {
+        let batches = || survey.facts().iter().filter_map(Fact::batch);
+        self.is_compacted = batches().any(BatchFact::is_thinned);
+        self.first_leader_epoch = batches().find_map(BatchFact::leader_epoch);
+        self.last_leader_epoch = batches().rev().find_map(BatchFact::leader_epoch);
+    }
+
+    /// Sorts the findings: those of the log first, each file in the order of positions.
+    pub(super) fn sort(&mut self) {
+        self.findings.sort_by_key(|finding| {
+            (finding.file != FindingFile::Log, finding.file.suffix(), finding.position, !finding.is_gap)
+        });
     }
 
     /// Adds an error in the log, because of which offsets may be missing.
-    pub(in crate::log::maintain) fn add_error(
-        &mut self,
-        position: u64,
-        mut message: String,
-        missing: Option<(i64, i64)>,
-    ) {
-        if let Some((first, last)) = missing {
-            message = format!("{message}; {} missing", offsets(first, last));
+    pub(super) fn add_error(&mut self, position: u64, mut message: String, missing: Option<OffsetRange>) {
+        if let Some(offsets) = missing {
+            message = format!("{message}; {}", missing_text(offsets));
         }
-        let (file, is_error) = (FindingFile::Log, true);
-        self.push(Finding { file, position, is_error, message, missing, is_gap: false });
+        self.add_missing(position, message, missing, false);
+    }
+
+    /// Adds an error in the log, whose message names the offsets that are missing; with `is_gap` nothing is corrupt.
+    pub(super) fn add_missing(&mut self, position: u64, message: String, missing: Option<OffsetRange>, is_gap: bool) {
+        let missing = missing.map(|offsets| (offsets.start(), offsets.end() - 1));
+        self.push(Finding { file: FindingFile::Log, position, is_error: true, message, missing, is_gap });
     }
 }
 
-/// A range of offsets, for messages.
-pub(super) fn offsets(first: i64, last: i64) -> String {
-    if first == last { format!("offset {first} is") } else { format!("offsets {first} to {last} are") }
+/// The index files of a segment that exist.
+#[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_field_names, reason = "the names of the files")]
+pub(super) struct SideFiles {
+    pub(super) offset_index: Option<Vec<u8>>,
+    pub(super) time_index: Option<Vec<u8>>,
+    pub(super) transaction_index: Option<Vec<u8>>,
 }
 
-/// The index files of the segment that exist.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SideFiles<'a> {
-    /// `.index`.
-    pub offset_index: Option<&'a [u8]>,
-    /// `.timeindex`.
-    pub time_index: Option<&'a [u8]>,
-    /// `.txnindex`.
-    pub transaction_index: Option<&'a [u8]>,
+impl SideFiles {
+    /// Reads those of the segment `name`. One that is too large is not read, which is an error in the report.
+    pub(super) fn read(files: &dyn OpenSegment, name: &str, report: &mut SegmentReport) -> Result<Self, Error> {
+        let mut read = |kind, file: FindingFile| match files.side_file(kind) {
+            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+                report.add(file, 0, true, error.to_string());
+                Ok(None)
+            }
+            read => read.map_err(|source| Error::Io { path: Path::new(name).with_extension(file.suffix()), source }),
+        };
+        Ok(Self {
+            offset_index: read(SideFile::OffsetIndex, FindingFile::OffsetIndex)?,
+            time_index: read(SideFile::TimeIndex, FindingFile::TimeIndex)?,
+            transaction_index: read(SideFile::TransactionIndex, FindingFile::TransactionIndex)?,
+        })
+    }
 }

@@ -1,6 +1,9 @@
 use super::*;
-use crate::log::InMemory;
+use crate::log::continuity::compaction::Compaction;
+use crate::log::read::segment_files::{MemorySegment, SideFile};
+use crate::log::read::source::ReadAt;
 use std::convert::Infallible;
+use std::io;
 use std::ops::ControlFlow;
 
 /// A batch of magic 2 with one record, null key and the value `v`.
@@ -23,25 +26,61 @@ fn batch(offset: i64, timestamp: i64) -> Vec<u8> {
     batch
 }
 
-fn options(base_offset: Option<i64>, next_base_offset: Option<i64>) -> VerifyOptions<'static> {
-    VerifyOptions {
-        base_offset,
-        next_base_offset,
-        compaction: Compaction::Unknown,
-        leader_epochs: &[],
-        max_output_size: 1 << 20,
-        counted: None,
-        may_be_truncated: false,
-        others: None,
-        known: None,
+/// A segment with its indexes.
+#[derive(Debug, Clone, Default)]
+struct Segment {
+    log: Vec<u8>,
+    offset_index: Option<Vec<u8>>,
+    time_index: Option<Vec<u8>>,
+    transaction_index: Option<Vec<u8>>,
+}
+
+impl OpenSegment for Segment {
+    fn open(&self) -> io::Result<Arc<dyn ReadAt>> {
+        MemorySegment(Arc::new(self.log.clone())).open()
+    }
+
+    fn side_file(&self, kind: SideFile) -> io::Result<Option<Vec<u8>>> {
+        Ok(match kind {
+            SideFile::OffsetIndex => self.offset_index.clone(),
+            SideFile::TimeIndex => self.time_index.clone(),
+            SideFile::TransactionIndex => self.transaction_index.clone(),
+            SideFile::ProducerSnapshot => None,
+        })
     }
 }
 
-fn run(log: &[u8], side_files: SideFiles<'_>) -> SegmentReport {
-    verify_segment::<Infallible>(&InMemory(log), side_files, options(Some(0), None), &mut |_| ControlFlow::Continue(()))
-        .unwrap()
-        .continue_value()
-        .unwrap()
+/// Verifies files with these base offsets.
+fn verified(segments: Vec<(Option<i64>, Segment)>, bounds: &[i64]) -> VerifiedPartition {
+    let files: Vec<FileToVerify> = segments
+        .into_iter()
+        .map(|(base_offset, segment)| FileToVerify {
+            name: Arc::from(format!("{}.log", base_offset.unwrap_or_default())),
+            base_offset,
+            files: Arc::new(segment),
+            log_format: Some(LogFormat::Records),
+            may_be_truncated: false,
+            valid: None,
+        })
+        .collect();
+    let options = VerifyOptions {
+        bounds,
+        compaction: Compaction::Unknown,
+        leader_epochs: &[],
+        log_start_offset: i64::MIN,
+        max_output_size: 1 << 20,
+        threads: 2,
+    };
+    let found = verify_partition::<Infallible>(&files, &options, &mut |_| ControlFlow::Continue(()));
+    found.unwrap().continue_value().unwrap()
+}
+
+fn report(base_offset: Option<i64>, segment: Segment) -> SegmentReport {
+    verified(vec![(base_offset, segment)], &[]).reports.remove(0)
+}
+
+fn run(log: &[u8]) -> SegmentReport {
+    report(Some(0), Segment { log: log.to_vec(), ..Segment::default() })
 }
 
 fn messages(report: &SegmentReport) -> Vec<(FindingFile, u64, &str)> {
@@ -66,26 +105,27 @@ fn times(entries: &[(i64, i32)]) -> Vec<u8> {
 fn a_sound_segment() {
     let (log, size) = three();
     let (offsets, timestamps) = (index(&[(1, size), (2, 2 * size)]), times(&[(100, 0), (300, 1)]));
-    let side_files =
-        SideFiles { offset_index: Some(&offsets), time_index: Some(&timestamps), transaction_index: Some(&[]) };
-    let report = run(&log, side_files);
+    let segment = |log: Vec<u8>| Segment {
+        log,
+        offset_index: Some(offsets.clone()),
+        time_index: Some(timestamps.clone()),
+        transaction_index: Some(Vec::new()),
+    };
+    let run = |log: &[u8]| report(Some(0), segment(log.to_vec()));
+    let report = run(&log);
     assert_eq!(messages(&report), []);
-    assert_eq!(
-        (report.sequence.first_offset, report.sequence.last_offset, report.length),
-        (Some(0), Some(2), 3 * size)
-    );
+    assert_eq!((report.first_offset, report.last_offset, report.length), (Some(0), Some(2), 3 * size));
     let counts = report.by_compression_type[0];
     assert_eq!((counts.batches, counts.records, counts.stored_bytes), (3, 3, 3 * size));
     let zeros = [log.as_slice(), &[0; 100]].concat();
-    assert_eq!((run(&zeros, side_files).zero_tail_bytes, run(&zeros, side_files).errors), (100, 0));
+    assert_eq!((run(&zeros).zero_tail_bytes, run(&zeros).errors), (100, 0));
 }
 
 #[test]
 fn indexes_that_lead_astray() {
     let (log, size) = three();
     let with_offsets = |entries: &[(i32, u64)]| {
-        let data = index(entries);
-        run(&log, SideFiles { offset_index: Some(&data), ..SideFiles::default() })
+        report(Some(0), Segment { log: log.clone(), offset_index: Some(index(entries)), ..Segment::default() })
     };
     for (entries, byte, message) in [
         (&[(1, size + 1)][..], 0, "no batch begins at position"),
@@ -101,13 +141,13 @@ fn indexes_that_lead_astray() {
         (&[(200, 2)], 0, "a batch before it has timestamp 300"),
         (&[(100, 0), (300, 7)], 12, "last offset is 2"),
     ] {
-        let data = times(entries);
-        let report = run(&log, SideFiles { time_index: Some(&data), ..SideFiles::default() });
+        let report =
+            report(Some(0), Segment { log: log.clone(), time_index: Some(times(entries)), ..Segment::default() });
         let [(FindingFile::TimeIndex, at, found)] = messages(&report)[..] else { panic!("{report:?}") };
         assert!(at == byte && found.contains(message), "{found}");
     }
     let aborted = [&0_i16.to_be_bytes()[..], &[7_i64, 0, 1, 2].map(i64::to_be_bytes).concat()].concat();
-    let report = run(&log, SideFiles { transaction_index: Some(&aborted), ..SideFiles::default() });
+    let report = report(Some(0), Segment { log, transaction_index: Some(aborted), ..Segment::default() });
     assert!(messages(&report)[0].2.contains("not a marker of producer 7"), "{report:?}");
 }
 
@@ -117,14 +157,14 @@ fn corruption_is_reported_and_skipped() {
     for bit in 0..log.len() * 8 {
         let mut flipped = log.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
-        let report = run(&flipped, SideFiles::default());
+        let report = run(&flipped);
         // The checksum does not cover the base offset and the leader epoch.
         let unchecked = matches!(bit / 8 % size as usize, 0..8 | 12..16);
         assert!(report.errors > 0 || unchecked, "{bit}: {report:?}");
         assert!(report.by_compression_type[0].batches >= 2, "{bit}: {report:?}");
     }
     for cut in 0..log.len() {
-        let report = run(&log[..cut], SideFiles::default());
+        let report = run(&log[..cut]);
         // Zero bytes alone are a preallocated tail, unless they are too few for offset and size.
         let rest = &log[cut - cut % size as usize..cut];
         assert_eq!(
@@ -139,16 +179,12 @@ fn corruption_is_reported_and_skipped() {
 #[test]
 fn offsets_that_fall_back() {
     let log = [batch(5, 1), batch(4, 1)].concat();
-    let report = run(&log, SideFiles::default());
-    assert!(messages(&report)[0].2.contains("offset 0 is expected there; offset 5 is missing"), "{report:?}");
-    let missing: Vec<_> =
-        report.sequence.missing.ranges().iter().map(|range| (range.first_offset, range.last_offset)).collect();
-    assert_eq!(missing, [(0, 3), (5, 5)]);
-    let side_files = SideFiles::default();
-    let captured = verify_segment::<Infallible>(&InMemory(&log), side_files, options(None, None), &mut |_| {
-        ControlFlow::Continue(())
-    });
-    assert_eq!(captured.unwrap().continue_value().unwrap().errors, 0);
+    let report = run(&log);
+    // Of two batches that contradict one another, the one with the lower offsets is in place.
+    assert!(messages(&report)[0].2.contains("is not where its offsets 5 to 5 belong"), "{report:?}");
+    let missing: Vec<_> = report.missing.iter().map(|range| (range.first_offset, range.last_offset)).collect();
+    assert_eq!(missing, [(0, 3)]);
+    assert_eq!(super::tests::report(None, Segment { log, ..Segment::default() }).errors, 0);
 }
 
 #[test]
@@ -165,6 +201,6 @@ fn warnings_do_not_hide_an_error() {
 #[test]
 fn noise_is_bounded() {
     let noise: Vec<u8> = (0..50_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
-    let report = run(&noise, SideFiles::default());
+    let report = run(&noise);
     assert_eq!((report.errors, report.unreadable_bytes), (1, 50_000));
 }

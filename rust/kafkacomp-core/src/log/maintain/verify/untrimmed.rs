@@ -11,12 +11,12 @@ use crate::log::index::time;
 
 /// Reports zeros at the end of the indexes of the closed segment with this base offset and this greatest timestamp.
 pub(super) fn check(
-    side_files: SideFiles<'_>,
+    side_files: &SideFiles,
     base_offset: i64,
     greatest_timestamp: Option<i64>,
     report: &mut SegmentReport,
 ) {
-    let mut check = |file: FindingFile, data: Option<&[u8]>, entry_size: usize, effect: &str| {
+    let mut check = |file: FindingFile, data: Option<&Vec<u8>>, entry_size: usize, effect: &str| {
         let Some(data) = data else { return };
         let from = entries_before_zeros(data, entry_size) * entry_size;
         // The only entry of a segment whose records have the timestamp 0 is zero.
@@ -33,8 +33,8 @@ pub(super) fn check(
         report.add(file, from as u64, false, message);
     };
     let effect = "Look-ups then begin at the segment's first byte, as in an index that was not trimmed (KAFKA-10207).";
-    check(FindingFile::OffsetIndex, side_files.offset_index, offset::ENTRY_SIZE, effect);
+    check(FindingFile::OffsetIndex, side_files.offset_index.as_ref(), offset::ENTRY_SIZE, effect);
     let effect = "The segment then counts as one of 1970, which retention deletes early (KAFKA-10207), and if the log is truncated \
                   to it, the next roll fails (KAFKA-19200).";
-    check(FindingFile::TimeIndex, side_files.time_index, time::ENTRY_SIZE, effect);
+    check(FindingFile::TimeIndex, side_files.time_index.as_ref(), time::ENTRY_SIZE, effect);
 }

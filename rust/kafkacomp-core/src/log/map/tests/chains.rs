@@ -1,6 +1,7 @@
 //! Every chain of runs of small files.
 
-use super::super::chain::{MOST_RUNS, heaviest_chain};
+use super::super::chain::{ANCHOR, MOST_RUNS, heaviest_chain};
+use super::super::judge::is_altered;
 use super::super::runs::{Run, continuous};
 use super::{Part, facts, file, map};
 use crate::log::continuity::compaction::Compaction;
@@ -15,7 +16,7 @@ fn window() -> OffsetRange {
     OffsetRange::new(0, END).unwrap()
 }
 
-/// The weights of all chains: of runs that increase, with the page that the ends of the file are worth.
+/// The weights of all chains: of runs that increase, with what the ends of the file are worth.
 fn heaviest(facts: &[Fact], runs: &[Run]) -> u128 {
     let weight = |chosen: u32| {
         let chosen = || runs.iter().enumerate().filter(|(number, _)| chosen >> number & 1 == 1).map(|(_, run)| run);
@@ -23,7 +24,7 @@ fn heaviest(facts: &[Fact], runs: &[Run]) -> u128 {
         let sizes = chosen().map(|run| {
             let is_first = run.facts.start == 0 && run.offsets.start() == 0;
             let is_last = run.facts.end == facts.len() && run.offsets.end() == END;
-            run.size(facts) + 4096 * (u128::from(is_first) + u128::from(is_last))
+            run.size(facts) + ANCHOR * (u128::from(is_first) + u128::from(is_last))
         });
         if increases { sizes.sum() } else { 0 }
     };
@@ -54,7 +55,8 @@ fn what_is_in_place_is_the_heaviest_of_all_chains() {
     every(5, &mut Vec::new(), &mut |parts| {
         let facts = facts(parts);
         let batches = || facts.iter().enumerate().filter_map(|(index, fact)| Some((index, fact.batch()?)));
-        let runs = continuous(batches());
+        let candidates = batches().filter(|&(index, _)| !is_altered(&facts, index, window()));
+        let runs = continuous(candidates);
         let chain = heaviest_chain(&facts, &runs, Some(window()), MOST_RUNS);
         let weight = chain.iter().map(|run| {
             let only = std::slice::from_ref(run);

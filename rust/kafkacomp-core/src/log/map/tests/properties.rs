@@ -144,7 +144,7 @@ fn findings_are_in_the_order_of_files_and_positions() {
         Finding::Corrupt { file: 0, bytes: first[1].bytes() },
         unusual(1, 1, Use::Repeat { of: BatchId { file: 1, index: 0 } }),
         Finding::Zeros { file: 1, bytes: second[2].bytes() },
-        Finding::Name { file: 2, name: 30 },
+        Finding::Name { file: 2, name: 30, first: 15 },
         unusual(2, 0, Use::Displaced),
         missing(0, 5, 10, MissingReason::Corrupt),
         missing(1, 25, 30, MissingReason::Corrupt),

@@ -63,12 +63,13 @@ type Case<'a> = (&'a [i32], &'a [LeaderEpochEntry], &'a [(usize, i32)]);
 #[test]
 fn leader_epochs_that_decrease_are_restored() {
     let checkpoint = [LeaderEpochEntry { epoch: 3, start_offset: 0 }, LeaderEpochEntry { epoch: 5, start_offset: 20 }];
-    let cases: [Case<'_>; 8] = [
+    let cases: [Case<'_>; 9] = [
         (&[3, 3, 5, 5], &[], &[]),
         (&[-1, -1, 3], &[], &[]),
         (&[3, 3, 900, 5, 5], &[], &[(2, 3)]),
         (&[3, 3, 900, 5, 5], &checkpoint, &[(2, 5)]),
         (&[900, 3, 3], &[], &[(0, 3)]),
+        (&[3, 4, 3, 5], &[], &[(1, 3)]),
         (&[7, 7, 5], &[], &[(2, 7)]),
         (&[3, -5, 5, 5], &[], &[(1, 3)]),
         (&[-2], &[], &[]),

@@ -1,0 +1,45 @@
+//! The end of a log.
+
+use crate::lookup::segment_ends::{end_offset, open};
+use crate::options::{OnError, Partition, ScanOptions, Segment};
+use crate::plan::judged;
+use crate::report::ScanError;
+use kafkacomp_core::log::LogFormat;
+
+/// The offset after the last one of a log; `None` if corrupt bytes before intact batches hide it.
+///
+/// It is the end of the last segment, unless the one before reaches beyond the start of it, or its last batches are not in order:
+/// then all files show where the log ends.
+///
+/// # Errors
+/// An I/O error, or a log format that cannot be determined.
+pub fn log_end(partition: &Partition, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
+    let mut segments: Vec<&Segment> = partition.segments.iter().chain(&partition.context).collect();
+    segments.sort_by_key(|segment| segment.first_offset());
+    let Some((last, earlier)) = segments.split_last() else { return Ok(None) };
+    let end = end_offset(last, options)?;
+    // The offsets of a segment in remote storage are those that the leader's epochs give it.
+    if let Some((_, valid_end)) = last.offsets {
+        return Ok(end.map(|end| end.min(valid_end)));
+    }
+    let Some(base) = last.base_offset else { return Ok(end) };
+    let reaches_beyond = match earlier.last() {
+        Some(before) => end_offset(before, options)?.is_some_and(|before| before > base),
+        None => false,
+    };
+    let is_in_order = end.is_some_and(|end| end >= base) && !reaches_beyond;
+    if is_in_order || open(last, options)?.log_format == LogFormat::MessageSet {
+        return Ok(end);
+    }
+    judged_end(partition, options)
+}
+
+/// The offset after the last one of a log, by the batches of all its files; `None` if no offset is found.
+///
+/// # Errors
+/// An I/O error.
+pub fn judged_end(partition: &Partition, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
+    let options = ScanOptions { on_error: OnError::Skip, ..options.clone() };
+    let judged = judged::judge(partition, partition.compaction(), &options)?;
+    Ok(judged.end)
+}
