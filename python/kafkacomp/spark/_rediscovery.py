@@ -56,7 +56,7 @@ def rediscover(partition: Partition, start: int | None, end: int | None, options
         found = resolve(os.path.dirname(segment.source), partition.topic, partition.partition)  # noqa: PTH120 - as above
     except FileNotFoundError:
         return None
-    segments = [each for other in found for each in other.segments]
+    everything = segments = [each for other in found for each in other.segments]
     before = [each for each in segments if _base(each) <= start]
     if not before:
         return None
@@ -72,7 +72,7 @@ def rediscover(partition: Partition, start: int | None, end: int | None, options
         partition.topic,
         partition.partition,
         segments,
-        partition.context,
+        [each for each in everything if each not in segments],
         partition.transactions,
         checkpoints=partition.checkpoints,
         has_loss_file=partition.has_loss_file,

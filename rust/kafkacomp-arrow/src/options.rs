@@ -225,7 +225,8 @@ impl Partition {
         self.segments.iter().chain(&self.context).nth(index)
     }
 
-    /// Adds the other segments to the context, if this is a part of the partition that was divided for tasks.
+    /// Sets the context to the other segments, if this is a part of the partition that was divided for tasks and its folder can be listed: a
+    /// broker may have merged or deleted some since then.
     ///
     /// # Errors
     /// The storage cannot list them.
@@ -233,6 +234,9 @@ impl Partition {
         let Some(first) = self.segments.first().filter(|segment| segment.is_of_task()) else { return Ok(()) };
         let siblings = first.files.siblings().map_err(|error| ScanError::io(&first.name, error))?;
         let like = Segment { range: None, boundaries: SplitBoundaries::default(), active: false, ..first.clone() };
+        if !siblings.is_empty() {
+            self.context.retain(|known| siblings.iter().any(|sibling| sibling.name == known.name));
+        }
         for Sibling { name, base_offset, files } in siblings {
             if self.segments.iter().chain(&self.context).all(|segment| segment.name != name) {
                 let base_offset = Some(base_offset);
