@@ -18,6 +18,7 @@ mod decode_fault;
 pub mod error;
 mod fault;
 
+pub mod header_checksum_fix;
 pub mod java_string;
 pub mod layout;
 pub mod lz4_checksum;

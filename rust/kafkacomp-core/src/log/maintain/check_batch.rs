@@ -5,14 +5,12 @@
 //! batch are corrected: the one-time patch that
 //! [KIP-57](https://cwiki.apache.org/confluence/display/KAFKA/KIP-57+-+Interoperable+LZ4+Framing) mentions.
 
-use crate::CompressionType;
-use crate::compress::lz4::{HeaderChecksumFound, frame_info};
+use crate::compress::lz4::HeaderChecksumFound;
 use crate::error_kind::Category;
 use crate::log::read::span::Span;
 use crate::log::read::time_range::TimeRange;
-use crate::memory;
-use crate::record::reader::stored_records;
-use crate::record::{ControlRecord, Error, MutableRecordBatch, RecordBatch, RecordReader, Result};
+use crate::record::header_checksum_fix::with_right_header_checksum;
+use crate::record::{ControlRecord, Error, RecordBatch, RecordReader, Result};
 
 /// The result of checking a batch.
 #[derive(Debug)]
@@ -129,18 +127,10 @@ impl BatchChecker {
         batch: &RecordBatch<'_>,
         error: &Error,
     ) -> Result<Option<(Vec<u8>, HeaderChecksumFound, Counted)>> {
-        if !matches!(error, Error::BatchCodec { .. })
-            || batch.magic() == 0
-            || batch.compression_type() != Ok(CompressionType::Lz4)
-        {
+        if !matches!(error, Error::BatchCodec { .. }) {
             return Ok(None);
         }
-        let Some((at, checksum, rule)) = wrong_header_checksum(batch) else { return Ok(None) };
-        let mut data = memory::copy_of(batch.data()).map_err(|error| Error::out_of_memory(error, batch.position()))?;
-        if let Some(place) = data.get_mut(at) {
-            *place = checksum;
-        }
-        MutableRecordBatch::new(&mut data, batch.position())?.update_checksum();
+        let Some((data, rule)) = with_right_header_checksum(batch)? else { return Ok(None) };
         let counted = RecordBatch::new(&data, batch.position()).and_then(|batch| self.count(&batch));
         match counted {
             Ok(counted) => Ok(Some((data, rule, counted))),
@@ -148,17 +138,4 @@ impl BatchChecker {
             Err(error) => Err(error),
         }
     }
-}
-
-/// The position of the header checksum of the batch's first LZ4 frame, its right value, and the rule that it follows; `None`
-/// if it is right.
-fn wrong_header_checksum(batch: &RecordBatch<'_>) -> Option<(usize, u8, HeaderChecksumFound)> {
-    let (front, stored) = stored_records(batch).ok()?;
-    let info = frame_info(stored).ok()?;
-    let rule = info.header_checksum_found();
-    if matches!(rule, HeaderChecksumFound::FrameDescriptor | HeaderChecksumFound::Both) {
-        return None;
-    }
-    let at = (front.len().checked_add(info.position)?.checked_add(info.header_length)?).checked_sub(1)?;
-    Some((at, info.checksum_of_descriptor, rule))
 }

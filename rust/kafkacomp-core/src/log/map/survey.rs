@@ -20,6 +20,7 @@ use crate::log::read::implied_offsets::implied_content;
 use crate::log::read::source::ReadAt;
 use crate::log::read::walk::{CorruptRange, SegmentPart, walk_chunks};
 use crate::memory;
+use crate::record::header_checksum_fix::with_right_header_checksum;
 use crate::record::{self, Batches, RecordBatch, RecordReader};
 
 /// The batches that are verified again before bytes to which no header leads: the last one may state a wrong size, and the
@@ -318,7 +319,12 @@ pub(in crate::log) fn verified_offsets(
             Ok((inner.first, inner.last))
         }
         Err(error @ record::Error::OutOfMemory { .. }) => Err(error.into()),
-        // What cannot be decompressed has the offset of its header.
-        Ok(None) | Err(_) => Ok((header.last_offset, header.last_offset)),
+        Ok(None) | Err(_) => {
+            // `repair` corrects nothing else. What cannot be decompressed has the offset of its header.
+            let fixed = with_right_header_checksum(batch)?;
+            let fixed = fixed.as_ref().and_then(|(data, _)| RecordBatch::new(data, batch.position()).ok());
+            let inner = fixed.and_then(|fixed| implied_content(&fixed, reader).ok()?);
+            Ok(inner.map_or((header.last_offset, header.last_offset), |inner| (inner.first, inner.last)))
+        }
     }
 }
