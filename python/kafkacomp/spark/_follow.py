@@ -48,6 +48,8 @@ class PartitionLog:
         self._marks: dict[int, tuple[str, int]] = {}
         #: Whether the batches of all files decide.
         self._is_judged = False
+        #: How far the last segment was read when they did.
+        self._judged_to: tuple[str, int] | None = None
         #: The transactions then.
         self._transactions: Transactions | None = None
         #: The offset after the last complete batch.
@@ -110,7 +112,7 @@ class PartitionLog:
             tell_loss([loss], self._options)
         if disorder is not None or (is_new and self._reaches_beyond(partition)):
             self._is_judged = True
-        if not self._is_judged:
+        if not self._is_judged or self._judged_to == (last.name, self._follower.position):
             return
         end = _kafkacomp.log_end(partition, self._options.log_format, True)  # noqa: FBT003 - a position of the core's
         if end is not None:
@@ -120,6 +122,7 @@ class PartitionLog:
         # What was appended before the files were read is not below the end.
         self._follow(last, is_last=True)
         self._follower.take_disorder()
+        self._judged_to = (last.name, self._follower.position)
 
     def _reaches_beyond(self, partition: Partition) -> bool:
         """Whether the segment before the last one has offsets of it."""

@@ -233,16 +233,19 @@ impl Partition {
     pub(crate) fn add_siblings(&mut self) -> Result<(), ScanError> {
         let Some(first) = self.segments.first().filter(|segment| segment.is_of_task()) else { return Ok(()) };
         let siblings = first.files.siblings().map_err(|error| ScanError::io(&first.name, error))?;
+        if siblings.is_empty() {
+            return Ok(());
+        }
         let like = Segment { range: None, boundaries: SplitBoundaries::default(), active: false, ..first.clone() };
-        if !siblings.is_empty() {
-            self.context.retain(|known| siblings.iter().any(|sibling| sibling.name == known.name));
-        }
-        for Sibling { name, base_offset, files } in siblings {
-            if self.segments.iter().chain(&self.context).all(|segment| segment.name != name) {
-                let base_offset = Some(base_offset);
-                self.context.push(Segment { name, base_offset, files, ..like.clone() });
-            }
-        }
+        let own: Vec<&Arc<str>> = self.segments.iter().map(|segment| &segment.name).collect();
+        let others = siblings.into_iter().filter(|sibling| !own.contains(&&sibling.name));
+        let segment = |Sibling { name, base_offset, files }| Segment {
+            name,
+            base_offset: Some(base_offset),
+            files,
+            ..like.clone()
+        };
+        self.context = others.map(segment).collect();
         Ok(())
     }
 

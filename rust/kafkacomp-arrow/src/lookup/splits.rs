@@ -120,14 +120,14 @@ struct BoundaryFinder<'s, I: Iterator<Item = OffsetPosition>> {
 impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
     /// The first batch at `target` or after it whose checksum is right, that continues the batch before, and that the next
     /// batch continues. The neighbours are checked because no checksum covers the base offset, which identifies a split. If
-    /// none of the next batches is like that (as in a compacted log), it is the first one that is in order. A batch found by an
-    /// index entry has no batch before it that could contradict it. Batches out of order are passed over.
+    /// none of the next batches is like that (as in a compacted log), it is the first one. A batch found by an index entry has no
+    /// batch before it that could contradict it.
     fn batch_from(&mut self, target: u64) -> Result<Option<(u64, Option<SplitBoundary>)>, ReadError> {
         self.known = self.indexed(target)?.unwrap_or(self.known);
         let mut walk = HeaderWalk::new(self.source, self.known, self.length);
         let mut buffer = Vec::new();
-        // The last batch in order, and the one that is judged when the one after it is known.
-        let (mut accepted, mut current) = (None::<BatchHeader>, None::<BatchHeader>);
+        // The last two batches: the later one is looked at when the one after it is known.
+        let (mut before, mut current) = (None::<BatchHeader>, None::<BatchHeader>);
         let mut in_order: Option<(BatchHeader, SplitBoundary)> = None;
         let mut left = MOST_CANDIDATES;
         let stopped_at = loop {
@@ -137,16 +137,14 @@ impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
                 self.is_disordered = true;
                 return Ok(None);
             }
-            if let Some(header) = current
-                && self.is_in_order(&header, accepted.as_ref())
-            {
+            if let Some(header) = current {
                 if header.position < target {
                     (self.known, self.reached) = (header.position, Some(header.last_offset));
                 } else if left == 0 {
                     break self.known;
-                } else if let Some(accepted) = accepted {
+                } else if let Some(before) = before {
                     left = left.saturating_sub(1);
-                    match self.boundary(&accepted, &header, (next.as_ref(), hop == Hop::End), &mut buffer)? {
+                    match self.boundary(&before, &header, (next.as_ref(), hop == Hop::End), &mut buffer)? {
                         (Some(boundary), true) if next.is_some() || in_order.is_none() => {
                             (self.known, self.reached) = (header.position, Some(header.last_offset));
                             return Ok(Some((header.position, Some(boundary))));
@@ -157,7 +155,7 @@ impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
                         _ => {}
                     }
                 }
-                accepted = Some(header);
+                before = Some(header);
             }
             current = next;
             if next.is_none() {
@@ -187,15 +185,8 @@ impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
         }
     }
 
-    /// Whether the offsets of a batch are above those of the last one in order, and are those of the segment.
-    fn is_in_order(&self, header: &BatchHeader, accepted: Option<&BatchHeader>) -> bool {
-        let (start, end) = self.window;
-        let is_above = accepted.is_none_or(|accepted| header.is_above(accepted));
-        is_above && header.span.first.unwrap_or(header.last_offset) >= start && header.last_offset < end
-    }
-
-    /// The boundary at `header`, if its checksum is right and its neighbours do not contradict it; and whether it continues the
-    /// batch `before`, and the next one, or the end, continues it.
+    /// The boundary at `header`, if its checksum is right; and whether it continues the batch `before`, and the next one, or the end,
+    /// continues it.
     fn boundary(
         &mut self,
         before: &BatchHeader,
@@ -203,9 +194,6 @@ impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
         (next, at_end): (Option<&BatchHeader>, bool),
         buffer: &mut Vec<u8>,
     ) -> Result<(Option<SplitBoundary>, bool), ReadError> {
-        if !header.is_above(before) || next.is_some_and(|next| !next.is_above(header)) {
-            return Ok((None, false));
-        }
         let batch = whole_batch(self.source, header, MOST_CHECKED, buffer)?.filter(RecordBatch::is_valid);
         let boundary = batch.map(|batch| SplitBoundary::of(header, &batch, &mut self.reader));
         // The first offset of a wrapper is read from its records.

@@ -294,7 +294,6 @@ impl Judgement<'_> {
     fn batch(&self, id: BatchId, batch_use: Use, lost: &HashMap<BatchId, OffsetRange>) -> Option<Wrong> {
         let segment = self.files.name(id.file);
         let batch = self.map.batch(id)?;
-        let (position, length) = (batch.bytes().start(), batch.bytes().len());
         let text = || Some(format!("{segment}: {}", self.map.text_of(id)?));
         let error = self.map.error_of(id).map(|error| ScanError::record(segment, error));
         let at = self.map.expected_at(id);
@@ -315,9 +314,7 @@ impl Judgement<'_> {
                     None => (at, None),
                 };
                 let error = conflict.or(error);
-                let skipped = SkippedRange::of(segment, position, length, error.as_ref()?);
-                let offsets = lost.get(&id).map(|lost| (lost.start(), lost.end()));
-                let skipped = skipped.between(offsets.map(|(first, _)| first), offsets.map(|(_, end)| end));
+                let skipped = self.skipped(id, batch.bytes(), error.as_ref()?, lost);
                 Wrong { at, error, skipped: Some(skipped), warning }
             }
         })
@@ -347,7 +344,7 @@ impl Judgement<'_> {
 
     fn corrupt(&self, file: usize, bytes: ByteRange, lost: &HashMap<BatchId, OffsetRange>) -> Option<Wrong> {
         let ranges = self.surveyed.survey(file)?.corrupt_ranges();
-        let range = ranges.iter().find(|range| range.position == bytes.start())?;
+        let range = ranges.get(ranges.binary_search_by_key(&bytes.start(), |range| range.position).ok()?)?;
         let error = ScanError::record(self.files.name(file), range.error.clone());
         self.left_out(file, bytes, error, lost)
     }
@@ -378,10 +375,21 @@ impl Judgement<'_> {
         lost: &HashMap<BatchId, OffsetRange>,
     ) -> Option<Wrong> {
         let id = self.fact_at(file, bytes)?;
-        let skipped = SkippedRange::of(self.files.name(file), bytes.start(), bytes.len(), &error);
-        let offsets = lost.get(&id).map(|lost| (lost.start(), lost.end()));
-        let skipped = skipped.between(offsets.map(|(first, _)| first), offsets.map(|(_, end)| end));
+        let skipped = self.skipped(id, bytes, &error, lost);
         Some(Wrong { at: self.map.expected_at(id), error: Some(error), skipped: Some(skipped), warning: None })
+    }
+
+    /// The bytes of a fact, with the offsets that are missing around it.
+    fn skipped(
+        &self,
+        id: BatchId,
+        bytes: ByteRange,
+        error: &ScanError,
+        lost: &HashMap<BatchId, OffsetRange>,
+    ) -> SkippedRange {
+        let skipped = SkippedRange::of(self.files.name(id.file), bytes.start(), bytes.len(), error);
+        let lost = lost.get(&id);
+        skipped.between(lost.map(|lost| lost.start()), lost.map(|lost| lost.end()))
     }
 
     fn fact_at(&self, file: usize, bytes: ByteRange) -> Option<BatchId> {

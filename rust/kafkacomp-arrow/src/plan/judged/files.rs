@@ -1,5 +1,6 @@
 //! The files by which a partition is judged.
 
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
@@ -32,20 +33,17 @@ pub(super) struct OpenedFile<'p> {
 impl<'p> Files<'p> {
     pub(super) fn of(partition: &'p Partition, options: &ScanOptions) -> Result<Self, ScanError> {
         let mut opened: Vec<OpenedFile<'p>> = Vec::new();
+        let (mut known, mut counts) = (HashSet::new(), HashMap::<i64, usize>::new());
         for (index, segment) in partition.segments.iter().chain(&partition.context).enumerate() {
-            let is_known =
-                |each: &OpenedFile<'_>| each.segment.name == segment.name && each.segment.offsets == segment.offsets;
             if let Some(name) = segment.base_offset
-                && !opened.iter().any(is_known)
+                && known.insert((&segment.name, segment.offsets))
             {
                 opened.push(OpenedFile::new(index, segment, name, options)?);
+                *counts.entry(name).or_default() += 1;
             }
         }
-        let names: Vec<i64> = opened.iter().map(|each| each.name).collect();
-        for each in &mut opened {
-            if names.iter().filter(|&&name| name == each.name).count() > 1 {
-                each.end = end_offset(each.segment, options).ok().flatten();
-            }
+        for each in opened.iter_mut().filter(|each| counts.get(&each.name).is_some_and(|&count| count > 1)) {
+            each.end = end_offset(each.segment, options).ok().flatten();
         }
         // Of files with the same name, the last one is believed: the one with the most offsets.
         opened.sort_by(|one, other| {
