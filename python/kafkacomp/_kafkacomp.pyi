@@ -181,7 +181,10 @@ class PartitionOffsets:
     covered: Final[int]
     overlaps: Final[list[Overlap]]
 
-def partition_offsets(files: Sequence[FileOffsets], topic: str | None, cleaned_to: int | None) -> PartitionOffsets: ...
+def partition_offsets(
+    files: Sequence[FileOffsets], topic: str | None, cleaned_to: int | None, reached: int | None
+) -> PartitionOffsets: ...
+def reached_end(source: Partition, end: int) -> int | None: ...
 
 @final
 class AdjacentBatch:

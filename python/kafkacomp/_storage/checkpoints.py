@@ -18,9 +18,9 @@ _LOGGER = logging.getLogger("kafkacomp")
 LOG_START: Final = "log-start-offset-checkpoint"
 HIGH_WATERMARK: Final = "replication-offset-checkpoint"
 CLEANED: Final = "cleaner-offset-checkpoint"
-_RECOVERY_POINT: Final = "recovery-point-offset-checkpoint"
+RECOVERY_POINT: Final = "recovery-point-offset-checkpoint"
 #: The names of all offset checkpoints.
-OFFSET_CHECKPOINTS: Final = frozenset({LOG_START, HIGH_WATERMARK, CLEANED, _RECOVERY_POINT})
+OFFSET_CHECKPOINTS: Final = frozenset({LOG_START, HIGH_WATERMARK, CLEANED, RECOVERY_POINT})
 
 
 #: How to show that gaps are no loss, for errors.

@@ -328,4 +328,5 @@ def _single_file(filesystem: FileSystem, entry: Entry) -> Listing:
     checkpoints = OffsetCheckpoints(filesystem, parent_of(parent)) if has_checkpoints else None
     segment = segment_at(filesystem, entry, base_offset)
     has_loss_file = base_offset is not None
-    return Listing([Partition(topic, partition, [segment], checkpoints=checkpoints, has_loss_file=has_loss_file)])
+    found = Partition(topic, partition, [segment], checkpoints=checkpoints, has_loss_file=has_loss_file, is_part=True)
+    return Listing([found])

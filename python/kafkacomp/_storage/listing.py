@@ -148,6 +148,12 @@ class Listing:
             told("%s: skipped: %s (%s bytes)", other.path, other.reason, f"{other.size:,}")
 
 
+def last_snapshot(names: Iterable[str]) -> int | None:
+    """The greatest offset in the names of producer snapshots."""
+    offsets = (segment_offset(side_file(each, "log")) for each in names if each.endswith(".snapshot"))
+    return max((each for each in offsets if each is not None), default=None)
+
+
 class Searched:
     """The folders of folders that a search has entered: links may form loops."""
 
@@ -224,7 +230,7 @@ class _Search:
         self.listing.decisions += [f"{path}: {each}" for each in state.warnings]
         is_log = self._files(files, state, is_partition=bool(own) or known is not None)
         if own:
-            self._partition(path, own, known, checkpoints, has_loss_file=LOSS_FILE in files)
+            self._partition(path, own, known, checkpoints, files)
             self._inside(entries)
             return True
         if any(is_segment(basename(each.path).removesuffix(".deleted")) for each in entries if not each.is_dir):
@@ -240,8 +246,7 @@ class _Search:
         own: list[Segment],
         known: tuple[str, int] | None,
         checkpoints: OffsetCheckpoints | None,
-        *,
-        has_loss_file: bool,
+        files: Iterable[str],
     ) -> None:
         own[-1].active = True
         topic, partition = known or (None, None)
@@ -250,7 +255,14 @@ class _Search:
         if has_checkpoints and checkpoints is None:
             checkpoints = OffsetCheckpoints(self._filesystem, parent_of(path))
         own_checkpoints = checkpoints if has_checkpoints else None
-        found = Partition(topic, partition, own, checkpoints=own_checkpoints, has_loss_file=has_loss_file)
+        found = Partition(
+            topic,
+            partition,
+            own,
+            checkpoints=own_checkpoints,
+            has_loss_file=LOSS_FILE in files,
+            snapshot=last_snapshot(files),
+        )
         if may_be_truncated(basename(path)):
             found.topic_id = self._topic_id(path)
             which = f"; the topic's id is {found.topic_id}" if found.topic_id else ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from kafkacomp._storage.checkpoints import CLEANED, HIGH_WATERMARK, LOG_START, OffsetCheckpoints
+from kafkacomp._storage.checkpoints import CLEANED, HIGH_WATERMARK, LOG_START, RECOVERY_POINT, OffsetCheckpoints
 from kafkacomp._storage.filesystem import read_local
 from kafkacomp._storage.losses import compacted_to, own_loss_file
 from kafkacomp._storage.names import parent_of, side_file
@@ -91,6 +91,16 @@ class Transactions(NamedTuple):
     aborted: list[AbortedRange]
 
 
+class ReachedOffsets(NamedTuple):
+    """The offsets that a log had reached, by the files next to its segments."""
+
+    #: All records below it were written to disk.
+    recovery_point: int | None
+    high_watermark: int | None
+    #: The greatest offset in the name of a producer snapshot.
+    snapshot: int | None
+
+
 @dataclass
 class Segment:
     """A segment to read."""
@@ -169,6 +179,10 @@ class Partition:
     failures: list[tuple[str, CorruptRecordError | OSError]] = field(default_factory=list, repr=False, compare=False)
     #: Whether its folder may have a loss file.
     has_loss_file: bool = False
+    #: The greatest offset in the name of a producer snapshot in its folder.
+    snapshot: int | None = None
+    #: Whether later segments of its log may exist that are not among these.
+    is_part: bool = False
 
     @cached_property
     def loss_file(self) -> LossFile | None:
@@ -187,6 +201,13 @@ class Partition:
     def high_watermark(self) -> int | None:
         """The high watermark in ``replication-offset-checkpoint``, from which on consumers get no records."""
         return self._checkpoint(HIGH_WATERMARK)
+
+    @property
+    def reached(self) -> ReachedOffsets:
+        """The offsets that its log had reached: if it ends before one of them, records are missing."""
+        if self.is_part:
+            return ReachedOffsets(None, None, None)
+        return ReachedOffsets(self._checkpoint(RECOVERY_POINT), self.high_watermark, self.snapshot)
 
     @property
     def cleaned_to(self) -> int | None:

@@ -90,7 +90,7 @@ def verify_segment(
         segment = Segment(str(path), str(path), 0, base_offset=base)
         checkpoints = OffsetCheckpoints(*open_filesystem(parent_of(folder)))
         topic, number = owner_of(folder, path.name)
-        partition = Partition(topic, number, [segment], checkpoints=checkpoints)
+        partition = Partition(topic, number, [segment], checkpoints=checkpoints, is_part=True)
     else:
         size = byte_count("source", source)
         segment = Segment(f"<{size} bytes>", source, size)
@@ -206,6 +206,7 @@ def check_partition(
             None if options.log_format == "auto" else options.log_format,
             cleaned_to,
             _leader_epochs(partition),
+            partition.reached,
             options.log_start_offset,
             checked_max_output_size(options.max_output_size),
             options.threads,

@@ -213,7 +213,13 @@ def _missing(partition: Partition, segments: tuple[SegmentInfo, ...]) -> tuple[t
     files = list(_files(partition, segments))
     if not files:
         return (), 0, True
-    together = _kafkacomp.partition_offsets([offsets for _, offsets in files], partition.topic, partition.cleaned_to)
+    last = max((offsets.last_offset for _, offsets in files if offsets.last_offset is not None), default=None)
+    end = files[-1][1].base_offset if last is None else last + 1
+    is_old = any(each.summary is not None and _is_message_set(each.summary.counts) for each in segments)
+    reached = None if is_old else _kafkacomp.reached_end(partition, end)
+    together = _kafkacomp.partition_offsets(
+        [offsets for _, offsets in files], partition.topic, partition.cleaned_to, reached
+    )
     owner = (partition.topic, partition.partition)
     missing = (
         MissingRange(*owner, each.first_offset, each.last_offset, files[each.file][0], each.reason)

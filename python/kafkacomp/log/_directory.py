@@ -14,7 +14,7 @@ from kafkacomp._storage.discovery import check as check_names
 from kafkacomp._storage.discovery import copies_in
 from kafkacomp._storage.files import BATCHES
 from kafkacomp._storage.filesystem import open_filesystem
-from kafkacomp._storage.listing import without_segment
+from kafkacomp._storage.listing import last_snapshot, without_segment
 from kafkacomp._storage.loss_file import known_loss_fields
 from kafkacomp._storage.names import SWAP, basename, parent_of, segment_offset
 from kafkacomp._storage.partition import Partition, Segment
@@ -294,7 +294,9 @@ def partition_of(files: Sequence[SourceFile]) -> Partition:
         return partition
     partition.has_loss_file = True
     given = {each.path.name for each in files}
-    beside = sorted(set(os.listdir(folder)) - given) if is_local else []  # noqa: PTH208 - paths are strings
+    names = os.listdir(folder) if is_local else []  # noqa: PTH208 - paths are strings
+    beside = sorted(set(names) - given)
+    partition.snapshot = last_snapshot(names)
     suffix = ".kafka" if files[0].kind == "message set" else ".log"
     others = [
         Segment(f"{folder}/{name}", f"{folder}/{name}", 0, base_offset=segment_offset(name))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kafkacomp._entries import LeaderEpochEntry
     from kafkacomp._log_format import LogFormat
     from kafkacomp._storage.loss_file import KnownLoss
-    from kafkacomp._storage.partition import Segment
+    from kafkacomp._storage.partition import ReachedOffsets, Segment
     from kafkacomp.arrow._report import MissingRange
     from kafkacomp.log._info import BatchCounts, OpenTransaction
 
@@ -78,6 +78,8 @@ class PartitionToVerify:
     cleaned_to: int | None
     #: The partition's leader epoch checkpoint.
     leader_epochs: list[LeaderEpochEntry]
+    #: The offsets that the log had reached.
+    reached: ReachedOffsets
     #: The offset below which records are not counted, and not missing.
     log_start_offset: int | None
     max_output_size: int

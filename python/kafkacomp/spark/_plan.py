@@ -175,7 +175,8 @@ class PartsOf:
         names = {each.name for each in segments}
         near = self._in_order[max(before - most, 0) : after + most]
         context = [each for each in near if each.name not in names]
-        return replace(self._partition, segments=segments, context=context, transactions=transactions)
+        is_part = self._partition.is_part or after + most < len(self._in_order)
+        return replace(self._partition, segments=segments, context=context, transactions=transactions, is_part=is_part)
 
 
 def _first_offset(segment: Segment) -> int:

@@ -76,6 +76,7 @@ def rediscover(partition: Partition, start: int | None, end: int | None, options
         partition.transactions,
         checkpoints=partition.checkpoints,
         has_loss_file=partition.has_loss_file,
+        snapshot=partition.snapshot,
     )
 
 

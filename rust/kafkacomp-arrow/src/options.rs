@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::TimeUnit;
 use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use kafkacomp_core::log::map::ReachedOffsets;
 use kafkacomp_core::log::read::segment_files::Sibling;
 use kafkacomp_core::log::{Compaction, LogFormat, OpenSegment, TransactionFilter};
 
@@ -266,4 +267,6 @@ pub struct Checkpoints {
     pub high_watermark: Option<i64>,
     /// Compaction has removed records before this offset.
     pub cleaned_to: Option<i64>,
+    /// What shows how far the log reached.
+    pub reached: ReachedOffsets,
 }

@@ -138,7 +138,7 @@ pub enum ScanError {
         /// The first offset after it, if that is known.
         resumes: Option<i64>,
     },
-    /// Zeros at the end of a segment that is not the last one of its partition.
+    /// Zeros at the end of a segment in place of batches.
     ZeroTail {
         /// The segment.
         segment: Arc<str>,
@@ -148,7 +148,7 @@ pub enum ScanError {
         length: u64,
         /// The first offset that is missing.
         expected: i64,
-        /// The base offset of the next segment.
+        /// The base offset of the next segment, or the offset that the log had reached.
         resumes: i64,
     },
     /// Two files of a partition have different records for an offset.
@@ -284,8 +284,7 @@ impl ScanError {
                 format!("{segment}: the batch at byte {position} states {stated}, but {room}")
             }
             Self::ZeroTail { segment, position, length, expected, resumes } => format!(
-                "{segment}: {length} zero bytes from byte {position} to the end, where offsets {expected} to {} should \
-                 be: only the last segment of a partition may be preallocated",
+                "{segment}: {length} zero bytes from byte {position} to the end, where offsets {expected} to {} should be",
                 resumes.saturating_sub(1)
             ),
             Self::Conflict { earlier, later, offset, deciding: None } => format!(

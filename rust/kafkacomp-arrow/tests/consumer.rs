@@ -88,8 +88,12 @@ fn found(
 ) -> (Vec<RecordBatch>, String, String) {
     let segment = in_memory(Arc::clone(data), "log");
     let files = if is_local { segment.files } else { Arc::new(Remote(segment.files)) };
-    let checkpoints =
-        Checkpoints { log_start_offset: hides.then_some(77), high_watermark: hides.then_some(1500), cleaned_to: None };
+    let checkpoints = Checkpoints {
+        log_start_offset: hides.then_some(77),
+        high_watermark: hides.then_some(1500),
+        cleaned_to: None,
+        ..Checkpoints::default()
+    };
     let segments = vec![Segment { files, base_offset: Some(0), ..segment }];
     let partition =
         Partition { topic: Some(Arc::from("t")), partition: Some(0), segments, checkpoints, ..Partition::default() };

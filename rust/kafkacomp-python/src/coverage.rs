@@ -26,15 +26,17 @@ struct MissingFields {
 }
 
 /// Finds the offsets that the segment files of a partition lack, and those that several have. The files are in the order of their
-/// base offsets; `cleaned_to` is the offset in the cleaner's checkpoint.
+/// base offsets; `cleaned_to` is the offset in the cleaner's checkpoint, `reached` the one that the log had
+/// reached.
 #[pyfunction]
 pub fn partition_offsets(
     files: Vec<FileFields>,
     topic: Option<&str>,
     cleaned_to: Option<i64>,
+    reached: Option<i64>,
 ) -> PyResult<PartitionOffsets> {
     let files = files.into_iter().map(file).collect::<PyResult<Vec<_>>>()?;
-    let (missing, more_missing) = listed(missing_offsets(&files, Compaction::of(topic, cleaned_to)));
+    let (missing, more_missing) = listed(missing_offsets(&files, Compaction::of(topic, cleaned_to), reached));
     let missing = missing.into_iter().map(|(file, range)| MissingOffsets {
         file,
         first_offset: range.first_offset,

@@ -92,6 +92,7 @@ impl Work {
                 leader_epoch_checkpoint: content(fields.leader_epoch_checkpoint),
                 partition_metadata: content(fields.partition_metadata),
                 compaction: Compaction::of(topic.as_deref(), checkpoints.cleaned_to),
+                reached: checkpoints.reached,
             },
             target: fields.target,
             segment_bytes: fields.segment_bytes,

@@ -70,6 +70,15 @@ pub fn log_end(py: Python<'_>, source: PartitionFields<'_>, log_format: &str, ju
     raised.or(py, found)
 }
 
+/// The offset above `end` that a log had reached; `None` if nothing shows one.
+#[pyfunction]
+pub fn reached_end(py: Python<'_>, source: PartitionFields<'_>, end: i64) -> PyResult<Option<i64>> {
+    let raised = Raised::default();
+    let partition = whole_partition(source, &raised)?;
+    let found = py.detach(|| ends::reached_end(&partition, end)).map_err(|error| scan_to_py(py, error));
+    raised.or(py, found)
+}
+
 /// The batches, or messages of Kafka 0.7, that begin in a range of bytes.
 #[pyclass(module = "kafkacomp._kafkacomp", frozen, get_all)]
 pub struct ByteRange {

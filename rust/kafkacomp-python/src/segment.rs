@@ -6,6 +6,7 @@ use std::sync::Arc;
 use kafkacomp_arrow::lookup::split_boundaries::{SplitBoundaries, SplitBoundary};
 use kafkacomp_arrow::source::files::LocalSegment;
 use kafkacomp_arrow::{Checkpoints, Partition, Segment, TransactionsIn};
+use kafkacomp_core::log::map::ReachedOffsets;
 use kafkacomp_core::log::{AbortedRange, MemorySegment, OpenSegment, ReadAt, ReadError, TransactionFilter};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -29,6 +30,7 @@ pub struct PartitionFields<'py> {
     log_start_offset: Option<i64>,
     high_watermark: Option<i64>,
     cleaned_to: Option<i64>,
+    reached: ReachedFields,
     deciding: Option<String>,
     is_misnamed: bool,
 }
@@ -48,9 +50,25 @@ impl<'py> FromPyObject<'_, 'py> for PartitionFields<'py> {
             log_start_offset: attribute(&fields, "log_start_offset")?.extract()?,
             high_watermark: attribute(&fields, "high_watermark")?.extract()?,
             cleaned_to: attribute(&fields, "cleaned_to")?.extract()?,
+            reached: attribute(&fields, "reached")?.extract()?,
             deciding: attribute(&fields, "deciding")?.extract()?,
             is_misnamed: attribute(&fields, "is_misnamed")?.extract()?,
         })
+    }
+}
+
+/// A `ReachedOffsets` of `kafkacomp._storage.partition`.
+#[derive(Clone, Copy, FromPyObject)]
+pub struct ReachedFields {
+    recovery_point: Option<i64>,
+    high_watermark: Option<i64>,
+    snapshot: Option<i64>,
+}
+
+impl From<ReachedFields> for ReachedOffsets {
+    fn from(fields: ReachedFields) -> Self {
+        let ReachedFields { recovery_point, high_watermark, snapshot } = fields;
+        Self { recovery_point, high_watermark, snapshot }
     }
 }
 
@@ -175,7 +193,7 @@ pub fn partition(fields: PartitionFields<'_>, raised: &Raised) -> PyResult<Parti
     let segments_of = |segments: Vec<SegmentFields<'_>>| -> PyResult<Vec<_>> {
         segments.into_iter().map(|fields| segment(fields, raised)).collect()
     };
-    let PartitionFields { log_start_offset, high_watermark, cleaned_to, .. } = fields;
+    let PartitionFields { log_start_offset, high_watermark, cleaned_to, reached, .. } = fields;
     Ok(Partition {
         topic: fields.topic.map(Arc::from),
         partition: fields.partition,
@@ -184,7 +202,7 @@ pub fn partition(fields: PartitionFields<'_>, raised: &Raised) -> PyResult<Parti
         segments: segments_of(fields.segments)?,
         context: segments_of(fields.context)?,
         transactions: fields.transactions.map(|found| Arc::new(filter_of(found))),
-        checkpoints: Checkpoints { log_start_offset, high_watermark, cleaned_to },
+        checkpoints: Checkpoints { log_start_offset, high_watermark, cleaned_to, reached: reached.into() },
         deciding: fields.deciding.map(Arc::from),
         is_misnamed: fields.is_misnamed,
     })

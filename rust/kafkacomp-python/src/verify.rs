@@ -20,7 +20,7 @@ use crate::file_object::Raised;
 use crate::interrupt::{interruptible_source, stoppable};
 use crate::job::missing_range;
 use crate::progress::Progress;
-use crate::segment::{Name, SegmentFields, segment, segment_files};
+use crate::segment::{Name, ReachedFields, SegmentFields, segment, segment_files};
 use crate::summary::{counts_to_py, open_to_py};
 use crate::value::PackageClass;
 
@@ -71,6 +71,7 @@ pub struct PartitionFields<'py> {
     log_format: Option<Format>,
     cleaned_to: Option<i64>,
     leader_epochs: Vec<EpochFields>,
+    reached: ReachedFields,
     log_start_offset: Option<i64>,
     max_output_size: usize,
     threads: usize,
@@ -191,6 +192,7 @@ pub fn verify_partition(
             bounds: &bounds,
             compaction: Compaction::of(topic.as_deref(), partition.cleaned_to),
             leader_epochs: &leader_epochs,
+            reached: partition.reached.into(),
             log_start_offset: partition.log_start_offset.unwrap_or(i64::MIN),
             max_output_size: partition.max_output_size,
             threads: partition.threads,

@@ -1,10 +1,12 @@
 //! The end of a log.
 
+use kafkacomp_core::log::LogFormat;
+use kafkacomp_core::log::map::LastFile;
+
 use crate::lookup::segment_ends::{end_offset, open};
 use crate::options::{OnError, Partition, ScanOptions, Segment};
 use crate::plan::judged;
 use crate::report::ScanError;
-use kafkacomp_core::log::LogFormat;
 
 /// The offset after the last one of a log; `None` if corrupt bytes before intact batches hide it.
 ///
@@ -42,4 +44,21 @@ pub fn judged_end(partition: &Partition, options: &ScanOptions) -> Result<Option
     let options = ScanOptions { on_error: OnError::Skip, ..options.clone() };
     let judged = judged::judge(partition, partition.compaction(), &options)?;
     Ok(judged.end)
+}
+
+/// The offset that a log had reached, if other files than its segments show that it is above `end`.
+///
+/// # Errors
+/// An I/O error.
+pub fn reached_end(partition: &Partition, end: i64) -> Result<Option<i64>, ScanError> {
+    let segments = partition.segments.iter().chain(&partition.context);
+    let Some(last) = segments.max_by_key(|segment| segment.first_offset()) else { return Ok(None) };
+    let Some(name) = last.base_offset.filter(|_| last.offsets.is_none()) else { return Ok(None) };
+    let io = |error| ScanError::io(&last.name, error);
+    let source = last.files.open().map_err(io)?;
+    let length = source.length().map_err(io)?;
+    let (files, source) = (last.files.as_ref(), source.as_ref());
+    let file = LastFile { name, files, source, position: length, length, has_zero_tail: false };
+    let witness = partition.checkpoints.reached.beyond(end, &file);
+    Ok(witness.map_err(|error| ScanError::chunk(&last.name, error))?.map(|witness| witness.end()))
 }

@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use kafkacomp_core::Category;
 use kafkacomp_core::log::map::{
-    BatchId, ByteRange, Fact, Finding, LogFile, LogMap, MissingOffsets, OffsetRange, Placement, StoredRecords, Stretch,
-    SurveyedLog, Use, map_of, wording,
+    BatchId, ByteRange, Fact, Finding, Hints, LastFile, LogFile, LogMap, MissingOffsets, OffsetRange, Placement,
+    StoredRecords, Stretch, SurveyedLog, Use, map_of, wording,
 };
-use kafkacomp_core::log::{BatchChecker, Compaction, ContentError, MissingRange, MissingReason};
+use kafkacomp_core::log::{BatchChecker, Compaction, ContentError, MissingRange, MissingReason, OpenSegment};
 
 use crate::options::{Partition, ScanOptions};
 use crate::report::{ScanError, SkippedRange};
@@ -75,6 +75,8 @@ pub struct Judged {
     pub pieces: Vec<Piece>,
     /// The offset after the last one that is read, if the bytes are as headers show them.
     pub end: Option<i64>,
+    /// The offset that the log had reached, if other files show one.
+    pub reached: Option<i64>,
     /// What is wrong, in the order of offsets.
     pub wrong: Vec<Wrong>,
     /// The missing offsets with their reasons, in order, and the segments that should have them.
@@ -179,10 +181,12 @@ fn judge_files(
     let surveyed = surveyed.map_err(|error| failed(error.file, error.error))?;
     let facts = surveyed.facts();
     let mut records = surveyed.records(options.max_output_size);
-    let map = map_of(&facts, compaction, &mut records).map_err(|error| failed(0, error))?;
+    let reached = surveyed.reached(&partition.checkpoints.reached).map_err(|error| failed(error.file, error.error))?;
+    let map = map_of(&facts, Hints { compaction, reached }, &mut records).map_err(|error| failed(0, error))?;
     let (deciding, records) = (partition.deciding.clone(), RefCell::new(records));
     let conflicting = map.conflicting_files();
-    Ok(Judgement { files, surveyed: &surveyed, map: &map, records, deciding, conflicting }.judged())
+    let reached = reached.map(|witness| witness.end());
+    Ok(Judgement { files, surveyed: &surveyed, map: &map, records, deciding, conflicting, reached }.judged())
 }
 
 /// Whether a scan with `on_error="skip"` skips batches that cannot be decoded for this reason.
@@ -199,6 +203,8 @@ struct Judgement<'m> {
     deciding: Option<Arc<str>>,
     /// The files of which another one has other records.
     conflicting: BTreeSet<usize>,
+    /// The offset that the log had reached, if other files show one.
+    reached: Option<i64>,
 }
 
 impl Judgement<'_> {
@@ -209,7 +215,7 @@ impl Judgement<'_> {
         let mut wrong = self.wrong();
         wrong.sort_by_key(|each| each.at);
         let end = pieces.last().and_then(|piece| piece.offsets).map(|(_, end)| end);
-        Judged { pieces, end, wrong, missing: missing.collect() }
+        Judged { pieces, end, reached: self.reached, wrong, missing: missing.collect() }
     }
 
     fn range(&self, missing: &MissingOffsets) -> MissingRange {
@@ -349,16 +355,20 @@ impl Judgement<'_> {
         self.left_out(file, bytes, error, lost)
     }
 
-    /// Zeros at the end of a segment that is not the last one.
+    /// Zeros at the end of a segment.
     fn zeros(&self, file: usize, bytes: ByteRange, lost: &HashMap<BatchId, OffsetRange>) -> Option<Wrong> {
         let segment = self.files.name(file);
         let (position, length) = (bytes.start(), bytes.len());
         let id = self.fact_at(file, bytes)?;
-        if file + 1 == self.files.opened.len() {
-            return None;
-        }
+        let is_last = file + 1 == self.files.opened.len();
         let Some(lost_there) = lost.get(&id) else {
-            let warning = zeros_text(segment, position, length);
+            let warning = if is_last {
+                let opened = self.files.opened.get(file).filter(|file| file.segment.offsets.is_none())?;
+                let text = end_zeros(opened.segment.files.as_ref(), position, bytes.end())?;
+                format!("{segment}: {text}")
+            } else {
+                zeros_text(segment, position, length)
+            };
             return Some(Wrong { at: self.map.expected_at(id), error: None, skipped: None, warning: Some(warning) });
         };
         let (expected, resumes) = (lost_there.start(), lost_there.end());
@@ -421,6 +431,12 @@ impl Repeats {
         }
         is_next
     }
+}
+
+/// The warning of zeros from a position to the end of the last segment, at `end`, if there are any and no broker preallocated them.
+pub fn end_zeros(files: &dyn OpenSegment, position: u64, end: u64) -> Option<String> {
+    let bytes = ByteRange::new(position, end).filter(|bytes| !bytes.is_empty())?;
+    (!LastFile::is_preallocated(files, end)).then(|| wording::end_zeros_text(bytes))
 }
 
 /// The warning of zeros at the end of a segment that is not the last one, if no offsets are missing for them.

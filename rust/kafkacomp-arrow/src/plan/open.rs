@@ -11,8 +11,9 @@ use std::{thread, time};
 
 use kafkacomp_core::CompressionType;
 use kafkacomp_core::log::map::truncation::truncation;
+use kafkacomp_core::log::map::{LastFile, ReachedOffsets};
 use kafkacomp_core::log::{
-    ChunkBuffer, ChunkEnd, MissingReason, OffsetIndex, OpenSegment, ReadError, SideFile, chunk_bytes,
+    ChunkBuffer, ChunkEnd, Compaction, MissingReason, OffsetIndex, OpenSegment, ReadError, SideFile, chunk_bytes,
 };
 use kafkacomp_core::record::Batches;
 
@@ -25,7 +26,7 @@ use crate::options::{OnError, ScanOptions};
 use crate::plan::context::Context;
 use crate::plan::continuity::{Anomaly, Continuity, Findings};
 use crate::plan::index_pruning::Earlier;
-use crate::plan::judged::zeros_text;
+use crate::plan::judged::{end_zeros, zeros_text};
 use crate::plan::segment_reader::{Reader, SharedSource};
 use crate::report::{ScanError, ScanReport, SkippedRange};
 use crate::source::read_ahead::{Plan, ReadAhead};
@@ -44,6 +45,8 @@ pub struct Ends {
     pub next_split: Option<i64>,
     /// Whether another split of the segment follows.
     pub is_split: bool,
+    /// The offset that the log had reached, if no segment follows and this is after its last batch. Known at the end of the segment.
+    pub reached: Option<i64>,
 }
 
 /// The segment that is being read.
@@ -59,6 +62,8 @@ pub struct Open {
     pub piece: Option<(i64, i64)>,
     /// What follows it.
     pub ends: Ends,
+    /// What shows how far the log reached, if no segment follows.
+    pub reached: Option<ReachedOffsets>,
     /// What its headers show if they show only earlier times than the bound: it can be skipped.
     pub(crate) earlier: Option<Earlier>,
     /// The source, if threads read it ahead.
@@ -231,7 +236,7 @@ impl Open {
             if self.may_be_truncated { self.reader.truncated_or_corrupt(self.source.0.as_ref(), end)? } else { end };
         Ok(match end {
             ChunkEnd::More => Step::More,
-            ChunkEnd::End => self.at_end(options, &warn),
+            ChunkEnd::End => self.at_end(options, &warn)?,
             ChunkEnd::Truncated(error) if self.may_be_truncated => {
                 warn(format!("{name}: {error}: left out"));
                 Step::Done(Finish::File)
@@ -246,7 +251,7 @@ impl Open {
                 };
                 self.lose(SkippedRange::of(&name, position, next.saturating_sub(position), &error));
                 match next {
-                    next if next >= self.reader.end() => self.at_corrupt_end(),
+                    next if next >= self.reader.end() => self.at_corrupt_end(position)?,
                     next if next >= self.stop => self.at_split(),
                     _ => Step::More,
                 }
@@ -255,15 +260,37 @@ impl Open {
         })
     }
 
-    /// Corrupt bytes up to the end: other files may have what is missing before the next segment.
-    fn at_corrupt_end(&self) -> Step {
-        match self.ends.next_base {
+    /// Corrupt bytes from a position up to the end: other files may have what is missing before the next segment.
+    fn at_corrupt_end(&mut self, position: u64) -> Result<Step, ReadError> {
+        let resumes = self.resumes(position, false)?;
+        Ok(match resumes.filter(|_| self.ends.next_base.is_some()) {
             Some(resumes) if !self.explains_end(resumes) => Step::Judge,
             _ => Step::Done(Finish::File),
-        }
+        })
     }
 
-    /// Whether the gap between the end and the offset at which the log continues needs no judgement.
+    /// The offset at which the log continues after the last batch, which ends at a position: that of the next segment, or the one
+    /// that the log had reached.
+    fn resumes(&mut self, position: u64, has_zero_tail: bool) -> Result<Option<i64>, ReadError> {
+        let next = self.ends.next_base;
+        let Some(known) = self.reached.filter(|_| next.is_none()) else { return Ok(next) };
+        let expected = self.expected().unwrap_or(i64::MIN);
+        if expected > self.context.asked.1 {
+            return Ok(None);
+        }
+        let last = LastFile {
+            name: self.context.base_offset,
+            files: self.files.as_ref(),
+            source: self.source.0.as_ref(),
+            position,
+            length: self.reader.end(),
+            has_zero_tail,
+        };
+        self.ends.reached = known.beyond(expected, &last)?.map(|witness| witness.end());
+        Ok(self.ends.reached)
+    }
+
+    /// Whether the gap between the end and the next segment needs no judgement.
     fn explains_end(&self, resumes: i64) -> bool {
         self.source.0.is_remote() || self.continuity.as_ref().is_none_or(|continuity| continuity.explains_end(resumes))
     }
@@ -283,30 +310,38 @@ impl Open {
         if settled.is_some() { Step::Done(Finish::Split) } else { Step::Judge }
     }
 
-    /// Zeros at the end were preallocated by a broker, unless the next segment shows that offsets are missing.
-    fn at_end(&mut self, options: &ScanOptions, warn: &dyn Fn(String)) -> Step {
+    /// Zeros at the end were preallocated by a broker, unless the next segment, or what else shows how far the log reached, says that
+    /// offsets are missing.
+    fn at_end(&mut self, options: &ScanOptions, warn: &dyn Fn(String)) -> Result<Step, ReadError> {
         let position = self.reader.position();
         let length = self.reader.end().saturating_sub(position);
-        let (Some(resumes), Some(continuity)) = (self.ends.next_base, &self.continuity) else {
-            return Step::Done(Finish::File);
-        };
         let segment = Arc::clone(&self.context.place.segment);
-        match continuity.expected() {
-            Some(expected) if expected < resumes && !self.explains_end(resumes) => return Step::Judge,
-            Some(expected) if length == 0 && expected < resumes => {
-                return self.ends_early(expected, resumes);
+        let resumes = self.resumes(position, length > 0)?;
+        let (Some(resumes), Some(continuity)) = (resumes, &self.continuity) else {
+            let is_last = self.reached.is_some() && self.ends.next_base.is_none();
+            if is_last && let Some(text) = end_zeros(self.files.as_ref(), position, self.reader.end()) {
+                warn(format!("{segment}: {text}"));
             }
-            Some(expected) if expected < resumes => {
+            return Ok(Step::Done(Finish::File));
+        };
+        // No other file can have what is missing at the end of the log.
+        let is_closed = self.ends.next_base.is_some();
+        match continuity.expected() {
+            Some(expected) if is_closed && expected < resumes && !self.explains_end(resumes) => return Ok(Step::Judge),
+            Some(expected) if is_closed && length == 0 && expected < resumes => {
+                return Ok(self.ends_early(expected, resumes));
+            }
+            Some(expected) if length > 0 && expected < resumes => {
                 let error = ScanError::ZeroTail { segment, position, length, expected, resumes };
                 if options.on_error == OnError::Raise {
-                    return Step::Failed(error);
+                    return Ok(Step::Failed(error));
                 }
                 self.lose(SkippedRange::of(&Arc::clone(&self.context.place.segment), position, length, &error));
             }
-            Some(_) if length > 0 => warn(zeros_text(&segment, position, length)),
+            Some(_) if length > 0 && is_closed => warn(zeros_text(&segment, position, length)),
             _ => {}
         }
-        Step::Done(Finish::File)
+        Ok(Step::Done(Finish::File))
     }
 
     /// Handles offsets that are missing at the end. The offset index may show that the segment was longer. It is not read from
@@ -357,14 +392,18 @@ impl Open {
 
     /// Ends the segment. The offsets that are missing after its last batch are reported, and the result is true, if bytes were
     /// skipped there, or if no later segment of the partition is read that could show more.
-    pub fn finish(&mut self, finish: Finish, is_last: bool, high_watermark: Option<i64>) -> bool {
+    pub fn finish(&mut self, finish: Finish, is_last: bool) -> bool {
         // What was in corrupt bytes at the end of the log is not known, whatever their headers say.
-        let log_end = self.context.judged.as_ref().and_then(|judged| judged.end);
-        let piece_end = self.piece.map(|(_, end)| end).filter(|end| log_end.is_none_or(|log_end| *end < log_end));
+        let judged = self.context.judged.as_ref();
+        let known_end = |end: i64| match judged.filter(|judged| judged.end == Some(end)) {
+            Some(judged) => judged.reached.map(|reached| reached.min(end)),
+            None => Some(end),
+        };
+        let piece_end = self.piece.and_then(|(_, end)| known_end(end));
         let resumes = match finish {
             Finish::Split if self.piece.is_none() => self.ends.next_split,
             Finish::Split => piece_end,
-            Finish::File => piece_end.or(self.ends.next_base).or(high_watermark),
+            Finish::File => piece_end.or(self.ends.next_base).or(self.ends.reached),
             Finish::Bound | Finish::Growing => None,
         };
         let Some(continuity) = &mut self.continuity else {
@@ -375,7 +414,10 @@ impl Open {
         }
         match resumes.filter(|_| is_last || finish == Finish::Split) {
             Some(resumes) => {
-                continuity.gap_until(resumes, MissingReason::Gap);
+                // Without a checkpoint of the cleaner, compaction does not explain what is missing at the end of a log.
+                let is_end = self.ends.next_base.is_none() && self.ends.reached == Some(resumes);
+                let is_gap = !is_end || matches!(continuity.compaction(), Compaction::To(_));
+                continuity.gap_until(resumes, if is_gap { MissingReason::Gap } else { MissingReason::Truncated });
                 true
             }
             None => false,

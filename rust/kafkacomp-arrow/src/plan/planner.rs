@@ -226,7 +226,7 @@ impl Planner {
             };
             match finish {
                 Some(finish) => self.close(&mut open, finish),
-                None if error.is_some() => drop(open.finish(Finish::Bound, false, None)),
+                None if error.is_some() => drop(open.finish(Finish::Bound, false)),
                 None => {}
             }
             let Findings { notes, missing, skipped, warnings, is_compacted } = open.take_findings();
@@ -327,10 +327,8 @@ impl Planner {
     fn close(&mut self, open: &mut Open, finish: Finish) {
         let Some(current) = &mut self.current else { return };
         let is_last = current.pieces.is_empty();
-        let is_end = is_last && open.ends.next_base.is_none() && !open.ends.is_split;
-        let high_watermark = current.partition.checkpoints.high_watermark.filter(|_| is_end);
         let expected = open.end_offsets();
-        let reported = open.finish(finish, is_last, high_watermark);
+        let reported = open.finish(finish, is_last);
         let segment = &open.context.place.segment;
         if let Some((_, end)) = open.piece {
             // What is missing after it is before the next piece.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kafkacomp_core::log::read::segment_files::Sibling;
-use kafkacomp_core::log::{MemorySegment, OpenSegment, ReadAt, SideFile, open_file};
+use kafkacomp_core::log::{InMemory, MemorySegment, OpenSegment, ReadAt, SideFile, open_file};
 use kafkacomp_core::memory;
 
 use crate::lookup::split_boundaries::SplitBoundaries;
@@ -25,6 +25,9 @@ impl OpenSegment for LocalSegment {
     }
 
     fn side_file(&self, kind: SideFile) -> io::Result<Option<Vec<u8>>> {
+        if let SideFile::LeaderEpochCheckpoint = kind {
+            return read(&self.0.with_file_name("leader-epoch-checkpoint"));
+        }
         let swapped = self.0.extension().is_some_and(|extension| extension == SWAP);
         let name = if swapped { self.0.with_extension("") } else { self.0.clone() }.with_extension(kind.suffix());
         if !swapped && let Some(data) = read(&name)? {
@@ -34,6 +37,14 @@ impl OpenSegment for LocalSegment {
         swap.push(".");
         swap.push(SWAP);
         read(Path::new(&swap))
+    }
+
+    fn open_side_file(&self, kind: SideFile) -> io::Result<Option<Arc<dyn ReadAt>>> {
+        match open_file(&self.0.with_extension(kind.suffix())) {
+            Ok(file) => Ok(Some(Arc::new(file))),
+            // It may have another name.
+            Err(_) => Ok(self.side_file(kind)?.map(|data| Arc::new(InMemory(data)) as Arc<dyn ReadAt>)),
+        }
     }
 
     fn is_local(&self) -> bool {

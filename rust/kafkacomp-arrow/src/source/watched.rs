@@ -49,6 +49,11 @@ impl OpenSegment for WatchedFiles {
         self.inner.side_file(kind)
     }
 
+    fn open_side_file(&self, kind: SideFile) -> io::Result<Option<Arc<dyn ReadAt>>> {
+        self.watch.before_read()?;
+        self.inner.open_side_file(kind)
+    }
+
     fn may_be_truncated(&self) -> bool {
         self.inner.may_be_truncated()
     }

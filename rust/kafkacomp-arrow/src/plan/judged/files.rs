@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use kafkacomp_core::log::map::{LogFile, OffsetRange};
+use kafkacomp_core::log::read::segment_files::Sibling;
 use kafkacomp_core::log::{MemorySegment, OpenSegment, ReadAt, SideFile};
 
 use crate::lookup::segment_ends::end_offset;
@@ -126,6 +127,14 @@ impl OpenSegment for Readable {
 
     fn side_file(&self, kind: SideFile) -> io::Result<Option<Vec<u8>>> {
         self.files.side_file(kind)
+    }
+
+    fn open_side_file(&self, kind: SideFile) -> io::Result<Option<Arc<dyn ReadAt>>> {
+        self.files.open_side_file(kind)
+    }
+
+    fn siblings(&self) -> io::Result<Vec<Sibling>> {
+        self.files.siblings()
     }
 }
 

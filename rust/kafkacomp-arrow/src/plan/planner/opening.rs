@@ -237,6 +237,7 @@ impl Planner {
         let mut ends = Ends::default();
         let mut found = Findings::default();
         let mut before = None;
+        let mut reached = None;
         let opened = if let (Some((begin, stop)), Some((first, end))) = (piece.bytes, piece.offsets) {
             let from = current.accounted.take().map_or(i64::MIN, |(_, from)| from).max(current.start());
             context.missing_between((from, first), &mut |segment, range| {
@@ -248,7 +249,7 @@ impl Planner {
             let last = current.end().saturating_sub(1);
             context.last_offset = context.last_offset.min(last);
             context.asked.1 = context.asked.1.min(last);
-            ends = Ends { next_base: None, next_split: Some(end), is_split: true };
+            ends = Ends { next_split: Some(end), is_split: true, ..Ends::default() };
             self.piece_reader(segment, (source.as_ref(), length), (begin, stop), (piece.expected, end), context)?
         } else {
             self.restrict(current, (index, segment), is_split, context)?;
@@ -261,6 +262,9 @@ impl Planner {
             let next_base = segment.boundaries.next_base.or(ends.next_base);
             let opened = self.reader(current, (segment, next_base), (source.as_ref(), length), context)?;
             ends.is_split = opened.stop < length;
+            let is_last = ends.next_base.is_none() && !ends.is_split && segment.offsets.is_none() && ordered;
+            reached = Some(current.partition.checkpoints.reached)
+                .filter(|_| is_last && context.log_format == LogFormat::Records);
             opened
         };
         let OpenReader { reader, stop, likely_stop, expected, until } = opened;
@@ -275,6 +279,7 @@ impl Planner {
             index,
             piece: piece.offsets,
             ends,
+            reached,
             earlier,
             ahead,
             reader,

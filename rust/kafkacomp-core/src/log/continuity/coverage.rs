@@ -73,8 +73,13 @@ pub fn overlaps(files: &[FileOffsets]) -> Vec<Overlap> {
 }
 
 /// The offsets that no file of a partition has, in order, each with the index of the file that should have it. `files` are
-/// in the order of their base offsets; `compaction` is what is known without their batches.
-pub fn missing_offsets(files: &[FileOffsets], compaction: Compaction) -> Vec<(usize, MissingRange)> {
+/// in the order of their base offsets; `compaction` is what is known without their batches, `reached` the offset that the log had
+/// reached.
+pub fn missing_offsets(
+    files: &[FileOffsets],
+    compaction: Compaction,
+    reached: Option<i64>,
+) -> Vec<(usize, MissingRange)> {
     let covered = covered(files);
     let compaction = compaction.or_thinned(files.iter().any(|file| file.is_compacted));
     let mut lacking: Vec<(usize, MissingRange)> = files
@@ -91,6 +96,12 @@ pub fn missing_offsets(files: &[FileOffsets], compaction: Compaction) -> Vec<(us
         let known = file.last_offset.into_iter().chain(file.missing.iter().map(|range| range.last_offset)).max();
         let own_end = known.map_or(file.base_offset, |last| last.saturating_add(1));
         end = Some(end.map_or(own_end, |end| end.max(own_end)));
+    }
+    if let (Some(last), Some(end), Some(reached)) = (files.len().checked_sub(1), end, reached) {
+        // Compaction does not explain it, unless the checkpoint of the cleaner does.
+        let is_gap = matches!(compaction, Compaction::To(_));
+        let reason = if is_gap { MissingReason::Gap } else { MissingReason::Truncated };
+        lacking.extend(MissingRange::between(end, reached, reason).map(|range| (last, range)));
     }
     // Of a corrupt range and a gap with the same offsets, the corrupt range is reported.
     lacking.sort_by_key(|(index, range)| (range.first_offset, range.reason == MissingReason::Gap, *index));
@@ -194,7 +205,7 @@ mod tests {
     }
 
     fn found(files: &[FileOffsets], compaction: Compaction) -> Vec<(usize, i64, i64, MissingReason)> {
-        let ranges = missing_offsets(files, compaction);
+        let ranges = missing_offsets(files, compaction, None);
         ranges.into_iter().map(|(file, range)| (file, range.first_offset, range.last_offset, range.reason)).collect()
     }
 

@@ -10,6 +10,7 @@
 //! | `partition.metadata` | [`partition_metadata`] | text: the topic's id |
 
 pub mod checkpoint;
+pub mod entries;
 mod fault;
 mod lines;
 pub mod offset;

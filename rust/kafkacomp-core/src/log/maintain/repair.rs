@@ -283,7 +283,7 @@ impl Target for Repairer {
     fn zeros(&mut self, segment: usize, bytes: ByteRange, missing: Option<OffsetRange>) -> Result<(), Error> {
         self.report.zero_tail_bytes = self.report.zero_tail_bytes.saturating_add(bytes.len());
         if missing.is_some() {
-            let reason = "zero bytes at the end of a closed segment".to_owned();
+            let reason = "zero bytes at the end of the segment".to_owned();
             self.count_corrupt(bytes.len());
             self.add(segment, (bytes.start(), bytes.len()), RepairAction::Dropped, reason);
         }

@@ -12,15 +12,12 @@
 //! | `.index` | the last offset of a batch | the offset after it |
 //! | `.timeindex` | the offset with the greatest timestamp | the offset after it |
 //!
-//! A broker that truncates a log truncates these too. None of them has a checksum that would show that it is of this log: entries
-//! of an index that contradicts the batches of its segment are no witnesses, and must be left out.
+//! A broker that truncates a log truncates these too. None of them has a checksum that would show that it is of this log: an index
+//! that contradicts the batches of its segment is no witness. Nor is any of them while the log is being written, because they may be
+//! read after its end was.
 
-use super::facts::{BatchId, Fact};
-use super::missing::MissingOffsets;
-use super::partition::LogMap;
-use super::ranges::OffsetRange;
-use super::segment::Use;
-use crate::log::continuity::missing::MissingReason;
+use super::last_file::LastFile;
+use crate::log::error::ReadError;
 
 /// A file that has an offset which the log had reached, the most reliable one last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,69 +52,48 @@ impl EndWitness {
         };
         Self { end, source }
     }
-}
 
-/// What a log ends with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LogTail {
-    /// The number of the last file.
-    pub file: usize,
-    /// The end offset: that after the last batch, or the name of the last file if it is greater.
-    pub end: i64,
-    /// Whether corrupt bytes, or batches that are not delivered, are after the last batch of the last file.
-    pub is_corrupt: bool,
-    /// The number of zeros at the end of the last file.
-    pub zeros: u64,
-    /// Whether the last file was preallocated: it is exactly as long as the topic's `segment.bytes`, or its offset index ends with
-    /// zeros too.
-    pub is_preallocated: bool,
-}
-
-/// The judgement of the end of a log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogEnd {
-    /// Nothing shows that anything is missing.
-    Intact,
-    /// The log was longer.
-    Missing {
-        /// The offsets up to the greatest one that it had reached.
-        missing: MissingOffsets,
-        /// What has this offset; of several, the most reliable one.
-        source: EndSource,
-    },
-    /// Zeros at the end, where batches may have been, or which were preallocated.
-    Zeros {
-        /// Their number.
-        bytes: u64,
-    },
-}
-
-impl LogTail {
-    /// The tail of a log; `None` if it has no files.
-    pub fn of(map: &LogMap<'_>, is_preallocated: bool) -> Option<Self> {
-        let last = map.files().last()?;
-        let file = map.files().len().checked_sub(1)?;
-        let is_placed = |index| map.use_of(BatchId { file, index }).is_some_and(Use::is_delivered);
-        let delivered = (0..last.facts.len()).rev().find(|&index| is_placed(index));
-        let after = last.facts.get(delivered.map_or(0, |index| index + 1)..).unwrap_or_default();
-        let zeros = after.iter().filter(|fact| matches!(fact, Fact::Zeros(_))).map(|fact| fact.bytes().len()).sum();
-        let is_corrupt = after.iter().any(|fact| !matches!(fact, Fact::Zeros(_)));
-        let end = map.end()?;
-        Some(Self { file, end, is_corrupt, zeros, is_preallocated })
+    /// The end offset that the log had.
+    pub const fn end(&self) -> i64 {
+        self.end
     }
 
-    /// Judges the end of a log by the offsets that it had reached.
-    pub fn judge(&self, witnesses: impl IntoIterator<Item = EndWitness>) -> LogEnd {
-        let greatest = witnesses.into_iter().max();
-        let beyond = greatest.and_then(|witness| Some((OffsetRange::new(self.end, witness.end)?, witness.source)));
-        match beyond.filter(|(offsets, _)| !offsets.is_empty()) {
-            Some((offsets, source)) => {
-                let has_bytes = self.is_corrupt || self.zeros > 0;
-                let reason = if has_bytes { MissingReason::Corrupt } else { MissingReason::Truncated };
-                LogEnd::Missing { missing: MissingOffsets { offsets, reason, file: self.file }, source }
-            }
-            None if self.zeros > 0 && !self.is_preallocated => LogEnd::Zeros { bytes: self.zeros },
-            None => LogEnd::Intact,
+    /// What has it.
+    pub const fn source(&self) -> EndSource {
+        self.source
+    }
+}
+
+/// The offsets that a partition's other files show its log had reached, if they are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReachedOffsets {
+    /// The recovery point.
+    pub recovery_point: Option<i64>,
+    /// The high watermark.
+    pub high_watermark: Option<i64>,
+    /// The greatest offset in the name of a producer snapshot.
+    pub snapshot: Option<i64>,
+}
+
+impl ReachedOffsets {
+    /// What shows that the log had reached an offset above `end`: of several files the one with the greatest offset, of equals the most
+    /// reliable one. `None` if nothing does, or if the log is being written. The indexes and the leader epochs of a remote segment are
+    /// not read, as that would take requests.
+    ///
+    /// # Errors
+    /// An I/O error of the segment.
+    pub fn beyond(&self, end: i64, last: &LastFile<'_>) -> Result<Option<EndWitness>, ReadError> {
+        let known = [
+            (EndSource::RecoveryPoint, self.recovery_point),
+            (EndSource::HighWatermark, self.high_watermark),
+            (EndSource::ProducerSnapshot, self.snapshot),
+        ];
+        let known = known.into_iter().filter_map(|(source, offset)| Some(EndWitness::new(source, offset?)));
+        let local = if last.source.is_remote() { [None; 3] } else { last.witnesses(end)? };
+        let beyond = known.chain(local.into_iter().flatten()).filter(|witness| witness.end > end).max();
+        match beyond {
+            Some(witness) if !last.is_being_written()? => Ok(Some(witness)),
+            _ => Ok(None),
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Rule 7: what is missing, and why.
 //!
-//! The missing offsets are the complement of what is delivered, from the first name or batch to the last, cut at the names of
-//! the files.
+//! The missing offsets are the complement of what is delivered, from the first name or batch to the last, or to the offset that the
+//! log had reached, cut at the names of the files.
 
 use super::contested::Contested;
 use super::facts::{BatchId, Fact};
+use super::hints::Hints;
 use super::placed::Placed;
 use super::ranges::OffsetRange;
 use super::segment::{SegmentMap, Use};
@@ -31,13 +32,14 @@ pub(super) struct Uses<'m> {
 }
 
 /// The missing offsets, in order.
-pub(super) fn missing(placed: &Placed<'_>, uses: &Uses<'_>, compaction: Compaction) -> Vec<MissingOffsets> {
-    let holes = holes(placed, uses.maps);
+pub(super) fn missing(placed: &Placed<'_>, uses: &Uses<'_>, hints: Hints) -> Vec<MissingOffsets> {
+    let reached = hints.reached.map(|witness| witness.end());
+    let holes = holes(placed, uses.maps, reached);
     if holes.is_empty() {
         return Vec::new();
     }
-    let reasons = Reasons::new(placed, uses);
-    let mut compaction = compaction;
+    let reasons = Reasons { reached, ..Reasons::new(placed, uses) };
+    let mut compaction = hints.compaction;
     if compaction == Compaction::Unknown {
         compaction = compaction.or_thinned(placed.is_thinned());
     }
@@ -46,14 +48,16 @@ pub(super) fn missing(placed: &Placed<'_>, uses: &Uses<'_>, compaction: Compacti
 
 /// The offsets between placed batches, each with the file in which they should be.
 ///
-/// A name that is not believed counts as well: it may be right, and the content that of another file.
-fn holes(placed: &Placed<'_>, maps: &[SegmentMap]) -> Vec<(OffsetRange, usize)> {
+/// A name that is not believed counts as well: it may be right, and the content that of another file. So does the offset that the log
+/// had reached.
+fn holes(placed: &Placed<'_>, maps: &[SegmentMap], reached: Option<i64>) -> Vec<(OffsetRange, usize)> {
     let names: Vec<i64> = placed.files().iter().map(|file| file.name).collect();
     let (Some(&first), Some(&last)) = (names.first(), names.last()) else { return Vec::new() };
     let delivered = placed.in_offset_order().map(|placement| placement.offsets);
     let mut holes = Vec::new();
     let mut expected = None;
-    for offsets in delivered.chain(OffsetRange::new(last, last)) {
+    let end = reached.map_or(last, |reached| reached.max(last));
+    for offsets in delivered.chain(OffsetRange::new(end, end)) {
         let start = expected.unwrap_or(first.min(offsets.start()));
         let parts = cut(&names, start, offsets.start());
         holes.extend(parts.map(|(part, file)| (part, owner(&names, maps, file))));
@@ -93,6 +97,8 @@ struct Reasons<'a, 'f> {
     /// Batches that are out of place in their own window, by the ends of their offsets.
     contested: Contested,
     maps: &'a [SegmentMap],
+    /// The offset that the log had reached, if it is known.
+    reached: Option<i64>,
 }
 
 impl<'a, 'f> Reasons<'a, 'f> {
@@ -113,7 +119,7 @@ impl<'a, 'f> Reasons<'a, 'f> {
             contested.map(|(_, batch)| batch.offsets())
         });
         let contested = Contested::new(contested.collect());
-        Self { placed, wrong, contested, maps: uses.maps }
+        Self { placed, wrong, contested, maps: uses.maps, reached: None }
     }
 
     /// The parts of a hole with their reasons.
@@ -124,20 +130,28 @@ impl<'a, 'f> Reasons<'a, 'f> {
         compaction: Compaction,
     ) -> impl Iterator<Item = MissingOffsets> + use<> {
         let reason = self.reason(hole, file);
+        // What a log had at its end, the cleaner had not processed, but for what its checkpoint says.
+        let is_end = self.is_end(hole, file);
         let cleaned_to = match compaction {
             _ if reason.is_some() => hole.start(),
-            Compaction::Unknown => hole.start(),
             Compaction::To(offset) => offset.clamp(hole.start(), hole.end()),
-            Compaction::Somewhere => hole.end(),
+            Compaction::Somewhere if !is_end => hole.end(),
+            Compaction::Unknown | Compaction::Somewhere => hole.start(),
         };
+        let reason = reason.unwrap_or(if is_end { MissingReason::Truncated } else { MissingReason::Gap });
         let parts = [
             (OffsetRange::new(hole.start(), cleaned_to), MissingReason::Compacted),
-            (OffsetRange::new(cleaned_to, hole.end()), reason.unwrap_or(MissingReason::Gap)),
+            (OffsetRange::new(cleaned_to, hole.end()), reason),
         ];
         let parts = parts
             .into_iter()
             .filter_map(move |(offsets, reason)| Some(MissingOffsets { offsets: offsets?, reason, file }));
         parts.filter(|part| !part.offsets.is_empty())
+    }
+
+    /// Whether a hole is that at the end of the log, which had reached the offset after it.
+    fn is_end(&self, hole: OffsetRange, file: usize) -> bool {
+        file + 1 == self.maps.len() && self.reached == Some(hole.end())
     }
 
     /// The reason of a hole, by what the file has between the batches in place around it; `None` if nothing is wrong there, as
@@ -150,7 +164,8 @@ impl<'a, 'f> Reasons<'a, 'f> {
         let around = self.placed.facts_around(file, hole);
         let is_tail = around.end == segment.facts.len();
         if let Some(wrong) = self.wrong.get(file).and_then(Option::as_ref) {
-            let may_be_preallocated = is_tail && file + 1 == self.maps.len();
+            // Nothing was preallocated where batches are known to have been.
+            let may_be_preallocated = is_tail && file + 1 == self.maps.len() && !self.is_end(hole, file);
             let found = wrong.within(around, may_be_preallocated);
             let has_home = self.placed.last_in_place(file).is_some();
             if found.facts > 0 {

@@ -15,7 +15,8 @@
 //! | [`judge`](mod@judge), [`segment`] | rule 2: the batches of one file that are in place |
 //! | [`partition`] | rules 3 to 7: all files, holes, restored batches, what is missing |
 //! | [`stretch`], [`epochs`] | what is delivered, in the order of offsets; altered leader epochs |
-//! | [`log_end`] | rule 11: whether the log was longer |
+//! | [`log_end`], [`last_file`] | rule 11: whether the log was longer |
+//! | [`hints`] | what is known besides the files |
 //! | [`finding`], [`wording`] | what is to be reported, as data; its words |
 
 mod assembly;
@@ -25,10 +26,12 @@ mod contested;
 pub mod epochs;
 pub mod facts;
 pub mod finding;
+pub mod hints;
 mod holes;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod invariants;
 pub mod judge;
+pub mod last_file;
 pub mod log_end;
 pub mod missing;
 pub mod names;
@@ -53,8 +56,10 @@ pub use compare::{Agreement, CompareRecords};
 pub use epochs::EpochFault;
 pub use facts::{BatchFact, BatchId, Fact, SegmentFacts};
 pub use finding::Finding;
+pub use hints::Hints;
 pub use judge::judge;
-pub use log_end::{EndSource, EndWitness, LogEnd, LogTail};
+pub use last_file::LastFile;
+pub use log_end::{EndSource, EndWitness, ReachedOffsets};
 pub use missing::MissingOffsets;
 pub use names::windows;
 pub use partition::{LogMap, map_of, merge};

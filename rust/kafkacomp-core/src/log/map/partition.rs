@@ -9,8 +9,10 @@ use super::assembly::Assembly;
 use super::chain::MOST_RUNS;
 use super::compare::CompareRecords;
 use super::facts::{BatchFact, BatchId, SegmentFacts};
+use super::hints::Hints;
 use super::holes::{fill, fit};
 use super::judge::judge_in_parts;
+use super::log_end::EndWitness;
 use super::missing::{MissingOffsets, Uses, missing};
 use super::names::windows;
 use super::placed::{Placed, Placement};
@@ -33,6 +35,7 @@ pub struct LogMap<'f> {
     out_of_order: BTreeSet<BatchId>,
     /// The files with so many runs that they were judged in parts, in order.
     in_parts: Vec<usize>,
+    reached: Option<EndWitness>,
 }
 
 impl<'f> LogMap<'f> {
@@ -132,7 +135,14 @@ impl<'f> LogMap<'f> {
         self.placed.last_in_place(file)
     }
 
-    /// The offsets that are not delivered, from the first name or batch to the last, in order.
+    /// What shows that missing offsets were in the log, if they are those at its end.
+    pub fn end_witness(&self, missing: &MissingOffsets) -> Option<EndWitness> {
+        let is_end = |reached: &EndWitness| missing.offsets.end() == reached.end() && self.end() < Some(reached.end());
+        self.reached.filter(is_end)
+    }
+
+    /// The offsets that are not delivered, from the first name or batch to the last, or to the offset that the log had reached, in
+    /// order.
     pub fn missing(&self) -> &[MissingOffsets] {
         &self.missing
     }
@@ -144,16 +154,16 @@ impl<'f> LogMap<'f> {
 /// Records that must be compared cannot be read.
 pub fn map_of<'f, C: CompareRecords>(
     files: &[SegmentFacts<'f>],
-    compaction: Compaction,
+    hints: impl Into<Hints>,
     records: &mut C,
 ) -> Result<LogMap<'f>, C::Error> {
-    map_in_parts(files, compaction, records, MOST_RUNS)
+    map_in_parts(files, hints.into(), records, MOST_RUNS)
 }
 
 /// The same, with any number of runs that are judged at once.
 pub(super) fn map_in_parts<'f, C: CompareRecords>(
     files: &[SegmentFacts<'f>],
-    compaction: Compaction,
+    hints: impl Into<Hints>,
     records: &mut C,
     most: usize,
 ) -> Result<LogMap<'f>, C::Error> {
@@ -162,7 +172,7 @@ pub(super) fn map_in_parts<'f, C: CompareRecords>(
     let windows = windows(&files);
     let judge = |(file, window)| judge_in_parts(file, window, most);
     let maps: Vec<SegmentMap> = files.iter().zip(windows).map(judge).collect();
-    merge_in_parts(&files, &maps, compaction, records, most)
+    merge_in_parts(&files, &maps, hints.into(), records, most)
 }
 
 /// Joins the judgements of a partition's files, which are in the order of their names, each with its map.
@@ -172,19 +182,20 @@ pub(super) fn map_in_parts<'f, C: CompareRecords>(
 pub fn merge<'f, C: CompareRecords>(
     files: &[SegmentFacts<'f>],
     maps: &[SegmentMap],
-    compaction: Compaction,
+    hints: impl Into<Hints>,
     records: &mut C,
 ) -> Result<LogMap<'f>, C::Error> {
-    merge_in_parts(files, maps, compaction, records, MOST_RUNS)
+    merge_in_parts(files, maps, hints.into(), records, MOST_RUNS)
 }
 
 fn merge_in_parts<'f, C: CompareRecords>(
     files: &[SegmentFacts<'f>],
     maps: &[SegmentMap],
-    compaction: Compaction,
+    hints: Hints,
     records: &mut C,
     most: usize,
 ) -> Result<LogMap<'f>, C::Error> {
+    let compaction = hints.compaction;
     let mut log = Assembly::new(Placed::new(files, maps), maps, records);
     let mut in_parts: Vec<usize> =
         maps.iter().enumerate().filter_map(|(file, map)| map.is_in_parts.then_some(file)).collect();
@@ -199,10 +210,19 @@ fn merge_in_parts<'f, C: CompareRecords>(
     }
     let (placed, uses) = log.finish();
     let use_of = |id: BatchId| uses.get(&id).copied();
-    let missing = missing(&placed, &Uses { maps, use_of: &use_of }, compaction);
+    let missing = missing(&placed, &Uses { maps, use_of: &use_of }, hints);
     let windows = maps.iter().map(|map| map.window).collect();
     let is_in_order = maps.iter().map(SegmentMap::is_in_order).collect();
-    let mut map = LogMap { placed, windows, is_in_order, uses, missing, out_of_order: BTreeSet::new(), in_parts };
+    let mut map = LogMap {
+        placed,
+        windows,
+        is_in_order,
+        uses,
+        missing,
+        out_of_order: BTreeSet::new(),
+        in_parts,
+        reached: hints.reached,
+    };
     map.out_of_order = map.find_out_of_order();
     Ok(map)
 }

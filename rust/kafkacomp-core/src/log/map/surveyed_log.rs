@@ -8,6 +8,8 @@ use std::sync::Arc;
 use super::contested::Contested;
 use super::facts::{BatchId, Fact, SegmentFacts};
 use super::judge::judge;
+use super::last_file::LastFile;
+use super::log_end::{EndWitness, ReachedOffsets};
 use super::names::windows;
 use super::ranges::OffsetRange;
 use super::segment::SegmentMap;
@@ -206,6 +208,30 @@ impl<'s> SurveyedLog<'s> {
     /// The records of the files, for [`map_of`](super::map_of).
     pub fn records(&self, max_output_size: usize) -> StoredRecords<'_> {
         StoredRecords::new(self.files.iter().map(|each| (each.facts(), each.file.files)), max_output_size)
+    }
+
+    /// What shows how far the log reached; `None` if nothing does, if its last file was not read, or if only a part of that is valid.
+    ///
+    /// # Errors
+    /// The last file cannot be read.
+    pub fn reached(&self, known: &ReachedOffsets) -> Result<Option<EndWitness>, FileError> {
+        let Some((last, earlier)) = self.files.split_last() else { return Ok(None) };
+        if !last.is_read || last.file.valid.is_some() {
+            return Ok(None);
+        }
+        let source = open(earlier.len(), &last.file)?;
+        let facts = last.survey.facts();
+        let batch = facts.iter().rposition(|fact| fact.batch().is_some());
+        let (before, after) = facts.split_at(batch.map_or(0, |batch| batch + 1));
+        let file = LastFile {
+            name: last.file.name,
+            files: last.file.files,
+            source: source.as_ref(),
+            position: before.last().map_or(0, |fact| fact.bytes().end()),
+            length: facts.last().map_or(0, |fact| fact.bytes().end()),
+            has_zero_tail: matches!(after, [Fact::Zeros(_)]),
+        };
+        known.beyond(i64::MIN, &file).map_err(|error| FileError { file: earlier.len(), error: error.into() })
     }
 
     /// The files that a light survey does not settle: those with a batch elsewhere than in its place, those next to them, those

@@ -10,7 +10,7 @@ use crate::log::read::batch_headers::{HeaderWalk, Hop};
 use crate::log::read::source::ReadAt;
 
 /// The number of entries of an index, from the last one backwards, that are compared with their batches.
-const COMPARED_ENTRIES: usize = 16;
+pub(super) const COMPARED_ENTRIES: u64 = 16;
 
 /// The error for a segment that ends before positions of its offset index, if the offsets `expected..end` are missing at its
 /// end.
@@ -26,7 +26,8 @@ pub fn truncation(
     let within = entries.partition_point(|entry| u64::from(entry.position) < length);
     let (within, after) = entries.split_at(within);
     let Some(entry) = after.first().filter(|entry| entry.offset >= expected) else { return Ok(None) };
-    if after.last().is_none_or(|last| last.offset >= end) || !agrees(source, within)? {
+    let last_entries = within.iter().rev().take(COMPARED_ENTRIES as usize).copied();
+    if after.last().is_none_or(|last| last.offset >= end) || agreement(source, last_entries)? != Some(true) {
         return Ok(None);
     }
     Ok(Some(ContentError::TruncatedSegment { position: length, indexed: entry.offset }))
@@ -36,23 +37,26 @@ pub fn truncation(
 /// before it.
 pub fn needed_entries(index: &OffsetIndex<'_>, length: u64) -> impl ExactSizeIterator<Item = OffsetPosition> {
     let within = index.iter().take_while(|entry| u64::from(entry.position) < length).count();
-    index.iter().skip(within.saturating_sub(COMPARED_ENTRIES))
+    index.iter().skip(within.saturating_sub(COMPARED_ENTRIES as usize))
 }
 
-/// Whether at least one of the last entries agrees with its batch, and none contradicts one.
-fn agrees(source: &dyn ReadAt, entries: &[OffsetPosition]) -> Result<bool, ReadError> {
+/// Whether entries agree with their batches; `None` if no intact header is at their positions.
+pub(super) fn agreement(
+    source: &dyn ReadAt,
+    entries: impl IntoIterator<Item = OffsetPosition>,
+) -> Result<Option<bool>, ReadError> {
     let length = source.length()?;
-    let mut is_right = false;
-    for entry in entries.iter().rev().take(COMPARED_ENTRIES) {
+    let mut agrees = None;
+    for entry in entries {
         let Hop::Batch(header) = HeaderWalk::new(source, entry.position.into(), length).next_batch()? else { continue };
         // Brokers before 0.10.1 wrote the first offset.
         let first = header.span.first.unwrap_or(header.last_offset);
         if !(first..=header.last_offset).contains(&entry.offset) {
-            return Ok(false);
+            return Ok(Some(false));
         }
-        is_right = true;
+        agrees = Some(true);
     }
-    Ok(is_right)
+    Ok(agrees)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::epochs::EpochFault;
 use super::facts::{BatchFact, BatchId};
+use super::log_end::{EndSource, EndWitness};
 use super::partition::LogMap;
 use super::ranges::{ByteRange, OffsetRange};
 use super::segment::Use;
@@ -62,6 +63,29 @@ pub fn corrupt_text(range: &CorruptRange) -> String {
         return error.to_string();
     }
     format!("{error}; no intact batch in the {length} bytes up to byte {}", position.saturating_add(*length))
+}
+
+/// Zeros at the end of a log, without offsets that are missing for them.
+pub fn end_zeros_text(bytes: ByteRange) -> String {
+    format!(
+        "{} zero bytes at the end of the log, from byte {} on: preallocated, or batches that were not written to disk",
+        bytes.len(),
+        bytes.start()
+    )
+}
+
+/// What shows that a log was longer.
+pub fn end_text(witness: EndWitness) -> String {
+    let (end, last) = (witness.end(), witness.end().saturating_sub(1));
+    let shown = match witness.source() {
+        EndSource::RecoveryPoint => format!("the recovery point is {end}"),
+        EndSource::HighWatermark => format!("the high watermark is {end}"),
+        EndSource::ProducerSnapshot => format!("there is a producer snapshot at offset {end}"),
+        EndSource::LeaderEpoch => format!("a leader epoch begins at offset {end}"),
+        EndSource::OffsetIndex => format!("the offset index has an entry for offset {last}"),
+        EndSource::TimeIndex => format!("the time index has an entry for offset {last}"),
+    };
+    format!("the log had reached offset {end}: {shown}")
 }
 
 /// Zeros at the end of a file that another one follows.

@@ -17,6 +17,8 @@ pub enum SideFile {
     TransactionIndex,
     /// `.snapshot`: producers. Next to a segment of a log it is of the segment's beginning, in tiered storage of its end.
     ProducerSnapshot,
+    /// `leader-epoch-checkpoint` of the folder. In tiered storage, each segment has its own, `.leader_epoch_checkpoint`.
+    LeaderEpochCheckpoint,
 }
 
 impl SideFile {
@@ -27,6 +29,7 @@ impl SideFile {
             Self::TimeIndex => "timeindex",
             Self::TransactionIndex => "txnindex",
             Self::ProducerSnapshot => "snapshot",
+            Self::LeaderEpochCheckpoint => "leader_epoch_checkpoint",
         }
     }
 }
@@ -44,6 +47,15 @@ pub trait OpenSegment: Send + Sync + Debug {
     /// # Errors
     /// An I/O error of the storage.
     fn side_file(&self, kind: SideFile) -> io::Result<Option<Vec<u8>>>;
+
+    /// Opens an index file, of which not all bytes need be read; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// An I/O error of the storage.
+    fn open_side_file(&self, kind: SideFile) -> io::Result<Option<Arc<dyn ReadAt>>> {
+        let data = self.side_file(kind)?;
+        Ok(data.map(|data| Arc::new(InMemory(data)) as Arc<dyn ReadAt>))
+    }
 
     /// The content of the offset index. It is empty if there is none or it cannot be read, because it is derived from the segment.
     fn offset_index(&self) -> Vec<u8> {

@@ -6,7 +6,7 @@ use super::job::{Current, PartitionJob};
 use crate::log::continuity::compaction::Compaction;
 use crate::log::continuity::coverage::listed;
 use crate::log::continuity::missing::MissingRange;
-use crate::log::map::wording::name_text;
+use crate::log::map::wording::{end_text, name_text};
 use crate::log::map::{BatchId, LogMap, OffsetRange, Use};
 
 /// The findings in the segments of a partition.
@@ -45,6 +45,11 @@ impl PartitionFindings {
             let (first, last) = (offsets.start(), offsets.end() - 1);
             let text = format!("{earlier} and {later} both have offsets {first} to {last}; they are written once");
             found.warnings.push(text);
+        }
+        for each in map.missing() {
+            if let Some(witness) = map.end_witness(each) {
+                found.warnings.push(format!("{}: {}", job.name(segment_of(each.file)), end_text(witness)));
+            }
         }
         let missing = map.missing().iter().map(|each| {
             let (first_offset, last_offset) = (each.offsets.start(), each.offsets.end() - 1);

@@ -12,8 +12,9 @@ use crate::log::error::{Error, ReadError};
 use crate::log::index::checkpoint::{LeaderEpochEntry, read_leader_epoch_checkpoint};
 use crate::log::index::partition_metadata::PartitionMetadata;
 use crate::log::index::producer_snapshot::ProducerSnapshot;
+use crate::log::map::ReachedOffsets;
 use crate::log::read::log_format::LogFormat;
-use crate::log::read::segment_files::{OpenSegment, SideFile};
+use crate::log::read::segment_files::{OpenSegment, Sibling, SideFile};
 use crate::log::read::source::ReadAt;
 use crate::log::write::{LogWriter, ProducerState, WriteOptions};
 
@@ -39,6 +40,8 @@ pub struct PartitionHistory {
     pub partition_metadata: Option<Vec<u8>>,
     /// What is known of its compaction.
     pub compaction: Compaction,
+    /// What shows how far the log reached, besides its indexes and leader epochs.
+    pub reached: ReachedOffsets,
 }
 
 impl PartitionHistory {
@@ -160,5 +163,13 @@ impl OpenSegment for Current<'_> {
 
     fn side_file(&self, kind: SideFile) -> io::Result<Option<Vec<u8>>> {
         self.files.side_file(kind)
+    }
+
+    fn open_side_file(&self, kind: SideFile) -> io::Result<Option<Arc<dyn ReadAt>>> {
+        self.files.open_side_file(kind)
+    }
+
+    fn siblings(&self) -> io::Result<Vec<Sibling>> {
+        self.files.siblings()
     }
 }

@@ -12,7 +12,9 @@ use crate::log::continuity::missing::MissingReason;
 use crate::log::error::{Error, ReadError};
 use crate::log::maintain::repair::first_offset;
 use crate::log::map::surveyed_log::AcceptIn;
-use crate::log::map::{ByteRange, Fact, FileError, LogFile, LogMap, OffsetRange, SegmentFacts, SurveyedLog, map_of};
+use crate::log::map::{
+    ByteRange, Fact, FileError, Hints, LogFile, LogMap, OffsetRange, SegmentFacts, SurveyedLog, map_of,
+};
 use crate::log::read::chunk::ChunkReader;
 use crate::log::read::segment_files::OpenSegment;
 use crate::log::read::walk::{CorruptRange, SegmentPart, walk_chunks};
@@ -96,7 +98,7 @@ impl Work<'_> {
             let mut writer;
             let (seen, uses) = {
                 let facts = log.facts();
-                let map = self.map(&log, &facts)?;
+                let map = self.map(&log, &facts, &segments)?;
                 writer = job.writer(map.start_offset().unwrap_or_default())?;
                 let to = (&mut target, &mut writer);
                 let delivery = Delivery::new(job, &segments, &log, &map, &checkpoint, is_surprised, to);
@@ -120,7 +122,7 @@ impl Work<'_> {
             }
             log.settle(job.max_output_size, accept).map_err(in_file)?;
             let facts = log.facts();
-            let map = self.map(&log, &facts)?;
+            let map = self.map(&log, &facts, &segments)?;
             let is_same =
                 map.exceptions().eq(uses) && RestoredEpoch::all(&map, &map.epoch_faults(&checkpoint)) == epochs;
             if is_surprised && !is_rejected && !is_same {
@@ -134,9 +136,18 @@ impl Work<'_> {
         }
     }
 
-    fn map<'f>(&self, log: &SurveyedLog<'_>, facts: &[SegmentFacts<'f>]) -> Result<LogMap<'f>, PartitionError> {
+    fn map<'f>(
+        &self,
+        log: &SurveyedLog<'_>,
+        facts: &[SegmentFacts<'f>],
+        segments: &[&Current<'_>],
+    ) -> Result<LogMap<'f>, PartitionError> {
+        let history = &self.job.history;
+        let reached = log.reached(&history.reached).map_err(|FileError { file, error }| {
+            self.job.at(segments.get(file).map_or(0, |segment| segment.index), error)
+        })?;
         let records = &mut log.records(self.job.max_output_size);
-        map_of(facts, self.job.history.compaction, records)
+        map_of(facts, Hints { compaction: history.compaction, reached }, records)
             .map_err(|error| self.job.at(self.current.load(Ordering::Relaxed), error))
     }
 

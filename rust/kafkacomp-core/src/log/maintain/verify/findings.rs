@@ -16,11 +16,12 @@ use crate::log::continuity::missing::{MissingRange, MissingReason};
 use crate::log::error::Error;
 use crate::log::index::MAX_RELATIVE_OFFSET;
 use crate::log::map::wording::{
-    corrupt_text, different_text, epoch_text, gap_text, lost_text, name_text, shared_positions_text, shared_text,
-    too_far_text, zeros_text,
+    corrupt_text, different_text, end_text, end_zeros_text, epoch_text, gap_text, lost_text, name_text,
+    shared_positions_text, shared_text, too_far_text, zeros_text,
 };
 use crate::log::map::{
-    BatchFact, BatchId, ByteRange, Fact, LogMap, MissingOffsets, OffsetRange, Placement, Survey, SurveyedLog, Use,
+    BatchFact, BatchId, ByteRange, Fact, LastFile, LogMap, MissingOffsets, OffsetRange, Placement, Survey, SurveyedLog,
+    Use,
 };
 use crate::log::read::walk::CorruptRange;
 
@@ -130,8 +131,7 @@ impl Findings<'_> {
                 Some(Fact::Batch(_)) => {
                     matches!(self.map.use_of(*id), Some(Use::OutOfPlace { .. } | Use::Repeat { .. }))
                 }
-                Some(Fact::Corrupt(_)) => true,
-                Some(Fact::Zeros(_)) => id.file + 1 < self.in_order.len(),
+                Some(Fact::Corrupt(_) | Fact::Zeros(_)) => true,
                 None => false,
             };
             if let Some(id) = ids.clone().find(|id| is_wrong(id) && !named.contains_key(id)) {
@@ -169,15 +169,16 @@ impl Findings<'_> {
                         self.corrupt(file, range, missing, report);
                     }
                 }
-                Fact::Zeros(bytes) if is_closed && missing.is_some() => {
+                Fact::Zeros(bytes) if missing.is_some() => {
                     report.corrupt_batches += 1;
                     report.unreadable_bytes += bytes.len();
-                    report.add_error(bytes.start(), zeros_text(*bytes), missing);
+                    let text = if is_closed { zeros_text(*bytes) } else { end_zeros_text(*bytes) };
+                    report.add_error(bytes.start(), text, missing);
                 }
                 Fact::Zeros(bytes) if is_closed => {
                     report.add(FindingFile::Log, bytes.start(), false, zeros_text(*bytes));
                 }
-                Fact::Zeros(_) => {}
+                Fact::Zeros(bytes) => self.end_zeros(file, *bytes, report),
             }
         }
         if let (Some(base), Some(last)) = (file.base_offset, report.last_offset)
@@ -185,6 +186,14 @@ impl Findings<'_> {
             && !self.is_message_set
         {
             report.add(FindingFile::Log, 0, false, too_far_text(last));
+        }
+    }
+
+    /// Reports zeros at the end of the log that were not preallocated.
+    fn end_zeros(&self, file: &FileToVerify, bytes: ByteRange, report: &mut SegmentReport) {
+        let is_preallocated = LastFile::is_preallocated(file.files.as_ref(), bytes.end());
+        if !is_preallocated && file.valid.is_none() && !self.is_message_set {
+            report.add(FindingFile::Log, bytes.start(), false, end_zeros_text(bytes));
         }
     }
 
@@ -315,6 +324,8 @@ impl Findings<'_> {
                 MissingReason::Truncated => {
                     if let Some(error) = self.log.truncated(each.file) {
                         report.add_error(error.position(), error.to_string(), Some(offsets));
+                    } else if let Some(witness) = self.map.end_witness(each) {
+                        report.add_error(position, end_text(witness), Some(offsets));
                     }
                 }
                 MissingReason::Compacted => {

@@ -3,6 +3,7 @@
 use crate::log::continuity::compaction::Compaction;
 use crate::log::error::{Error, ReadError};
 use crate::log::index::checkpoint::LeaderEpochEntry;
+use crate::log::map::ReachedOffsets;
 
 /// Options for verifying a partition.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +14,8 @@ pub struct VerifyOptions<'a> {
     pub compaction: Compaction,
     /// The entries of the partition's leader epoch checkpoint.
     pub leader_epochs: &'a [LeaderEpochEntry],
+    /// What shows how far the log reached, besides the leader epochs and the indexes.
+    pub reached: ReachedOffsets,
     /// The offset below which records are not counted, and not missing.
     pub log_start_offset: i64,
     /// The most bytes that one batch's records may decompress to.

@@ -14,7 +14,7 @@ use super::threads::{Step, Worked, on_threads};
 use crate::error_kind::Category;
 use crate::log::maintain::check_batch::BatchChecker;
 use crate::log::map::surveyed_log::FileError;
-use crate::log::map::{LogFile, LogMap, SurveyedLog, map_of};
+use crate::log::map::{Hints, LogFile, LogMap, SurveyedLog, map_of};
 use crate::log::read::log_format::LogFormat;
 use crate::log::read::segment_files::{MemorySegment, OpenSegment};
 
@@ -68,16 +68,21 @@ pub fn verify_partition<B>(
         Err(error) if error.category() == Category::Resource => Err(error.into()),
         _ => Ok(None),
     });
-    let log = log.map_err(|FileError { file, error }| {
+    let in_file = |FileError { file, error }| {
         (in_order.get(file).and_then(|&(_, index)| index).unwrap_or_default(), VerifyError::from(error))
-    })?;
+    };
+    let log = log.map_err(in_file)?;
     let mut stored = if is_message_set {
         Stored::Positions(&log_files)
     } else {
         Stored::Records(Box::new(log.records(options.max_output_size)))
     };
     let facts = log.facts();
-    let map = map_of(&facts, options.compaction, &mut stored).map_err(|error| (0, error.into()))?;
+    let is_whole = !is_message_set && in_order.last().is_some_and(|(_, index)| index.is_some());
+    let reached = if is_whole { log.reached(&options.reached) } else { Ok(None) };
+    let reached = reached.map_err(in_file)?;
+    let hints = Hints { compaction: options.compaction, reached };
+    let map = map_of(&facts, hints, &mut stored).map_err(|error| (0, error.into()))?;
     let moved = if is_message_set {
         ControlFlow::Continue(Vec::new())
     } else {

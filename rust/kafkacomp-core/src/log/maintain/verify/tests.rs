@@ -1,5 +1,6 @@
 use super::*;
 use crate::log::continuity::compaction::Compaction;
+use crate::log::map::ReachedOffsets;
 use crate::log::read::segment_files::{MemorySegment, SideFile};
 use crate::log::read::source::ReadAt;
 use std::convert::Infallible;
@@ -45,7 +46,7 @@ impl OpenSegment for Segment {
             SideFile::OffsetIndex => self.offset_index.clone(),
             SideFile::TimeIndex => self.time_index.clone(),
             SideFile::TransactionIndex => self.transaction_index.clone(),
-            SideFile::ProducerSnapshot => None,
+            SideFile::ProducerSnapshot | SideFile::LeaderEpochCheckpoint => None,
         })
     }
 }
@@ -67,6 +68,7 @@ fn verified(segments: Vec<(Option<i64>, Segment)>, bounds: &[i64]) -> VerifiedPa
         bounds,
         compaction: Compaction::Unknown,
         leader_epochs: &[],
+        reached: ReachedOffsets::default(),
         log_start_offset: i64::MIN,
         max_output_size: 1 << 20,
         threads: 2,

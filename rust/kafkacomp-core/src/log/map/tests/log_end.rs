@@ -1,130 +1,257 @@
 //! Rule 11: what says that a log was longer, and zeros.
 
-use super::{Part, facts, file, map};
+use std::io;
+use std::sync::Arc;
+
+use super::{Part, facts, file};
+use crate::CompressionType;
+use crate::compress::Compression;
 use crate::log::continuity::compaction::Compaction;
 use crate::log::continuity::missing::MissingReason;
-use crate::log::map::{EndSource, EndWitness, LogEnd, LogTail, MissingOffsets, OffsetRange};
+use crate::log::index::offset::OffsetPosition;
+use crate::log::map::invariants::AnyRecords;
+use crate::log::map::{
+    EndSource, EndWitness, Hints, LastFile, LogFile, MissingOffsets, OffsetRange, ReachedOffsets, SurveyedLog, map_of,
+};
+use crate::log::read::segment_files::{MemorySegment, OpenSegment, Sibling, SideFile};
+use crate::log::read::source::ReadAt;
+use crate::record::Headers;
+use crate::record::builder::{BatchSettings, RecordBatchBuilder};
 
-const ALL: [EndSource; 6] = [
-    EndSource::RecoveryPoint,
-    EndSource::HighWatermark,
-    EndSource::ProducerSnapshot,
-    EndSource::LeaderEpoch,
-    EndSource::OffsetIndex,
-    EndSource::TimeIndex,
-];
+const BATCH: Part = Part::Batch { first: 100, last: 109, size: 100 };
 
-/// Offsets 100 to 109, and then these parts.
-fn tail(after: &[Part], is_preallocated: bool) -> LogTail {
-    let parts = [&[Part::Batch { first: 100, last: 109, size: 100 }], after].concat();
-    let facts = facts(&parts);
-    LogTail::of(&map(&[file(100, &facts)], Compaction::Unknown), is_preallocated).unwrap()
+/// The missing offsets of a log, which has reached an offset, and whether they are what the witness shows.
+fn missing_of(
+    files: &[(i64, &[Part])],
+    compaction: Compaction,
+    reached: Option<i64>,
+) -> Vec<(MissingOffsets, Option<EndWitness>)> {
+    let facts: Vec<_> = files.iter().map(|(_, parts)| facts(parts)).collect();
+    let files: Vec<_> = files.iter().zip(&facts).map(|((name, _), facts)| file(*name, facts)).collect();
+    let reached = reached.map(|offset| EndWitness::new(EndSource::HighWatermark, offset));
+    let map = map_of(&files, Hints { compaction, reached }, &mut AnyRecords::default()).unwrap();
+    map.missing().iter().map(|&missing| (missing, map.end_witness(&missing))).collect()
 }
 
-fn missing(end: i64, reason: MissingReason, source: EndSource) -> LogEnd {
-    LogEnd::Missing {
-        missing: MissingOffsets { offsets: OffsetRange::new(110, end).unwrap(), reason, file: 0 },
-        source,
-    }
-}
-
-#[test]
-fn each_source_shows_that_the_log_was_longer() {
-    for source in ALL {
-        let is_entry = matches!(source, EndSource::OffsetIndex | EndSource::TimeIndex);
-        let reached = if is_entry { 109 } else { 110 };
-        for offset in [i64::MIN, -1, 0, reached] {
-            assert_eq!(
-                tail(&[], false).judge([EndWitness::new(source, offset)]),
-                LogEnd::Intact,
-                "{source:?} {offset}"
-            );
-        }
-        let expected = missing(111, MissingReason::Truncated, source);
-        assert_eq!(tail(&[], false).judge([EndWitness::new(source, reached + 1)]), expected);
-    }
+fn end_of(after: &[Part], compaction: Compaction, reached: i64) -> Vec<(i64, i64, MissingReason)> {
+    let found = missing_of(&[(100, &[&[BATCH], after].concat())], compaction, Some(reached));
+    found
+        .into_iter()
+        .map(|(missing, witness)| {
+            let offsets = missing.offsets;
+            assert_eq!(witness.is_some(), offsets.end() == reached, "{missing:?}");
+            (offsets.start(), offsets.end(), missing.reason)
+        })
+        .collect()
 }
 
 #[test]
-fn the_greatest_offset_counts_and_of_equals_the_most_reliable_source() {
-    let tail = tail(&[], false);
-    let greatest = [
-        EndWitness::new(EndSource::RecoveryPoint, 111),
-        EndWitness::new(EndSource::TimeIndex, 119),
-        EndWitness::new(EndSource::LeaderEpoch, 115),
-    ];
-    let expected = missing(120, MissingReason::Truncated, EndSource::TimeIndex);
-    assert_eq!(tail.judge(greatest), expected);
-    assert_eq!(tail.judge(greatest.into_iter().rev()), expected);
-    for (number, source) in ALL.into_iter().enumerate() {
-        let equal = ALL[number..].iter().map(|&source| {
-            let is_entry = matches!(source, EndSource::OffsetIndex | EndSource::TimeIndex);
-            EndWitness::new(source, 120 - i64::from(is_entry))
-        });
-        let expected = missing(120, MissingReason::Truncated, source);
-        assert_eq!(tail.judge(equal.clone()), expected);
-        assert_eq!(tail.judge(equal.rev()), expected);
+fn what_the_log_had_after_its_last_batch_is_missing() {
+    for reached in [i64::MIN, 0, 100, 109, 110] {
+        assert_eq!(end_of(&[], Compaction::Unknown, reached), []);
     }
+    assert_eq!(end_of(&[], Compaction::Unknown, 111), [(110, 111, MissingReason::Truncated)]);
+    assert_eq!(end_of(&[], Compaction::Unknown, i64::MAX), [(110, i64::MAX, MissingReason::Truncated)]);
 }
 
 #[test]
 fn bytes_after_the_last_batch_are_corrupt_if_the_log_was_longer() {
-    let watermark = EndWitness::new(EndSource::HighWatermark, 120);
-    let repeat = Part::Batch { first: 100, last: 109, size: 100 };
-    for (after, reason) in [
-        (&[][..], MissingReason::Truncated),
-        (&[Part::Zeros(50)], MissingReason::Corrupt),
-        (&[Part::Corrupt(50)], MissingReason::Corrupt),
-        (&[Part::Corrupt(50), Part::Zeros(50)], MissingReason::Corrupt),
-        (&[repeat], MissingReason::Corrupt),
+    for after in [
+        &[Part::Zeros(50)][..],
+        &[Part::Corrupt(50)],
+        &[Part::Corrupt(50), Part::Zeros(50)],
+        &[BATCH],
+        &[BATCH, Part::Zeros(50)],
     ] {
-        for is_preallocated in [false, true] {
-            let expected = missing(120, reason, EndSource::HighWatermark);
-            assert_eq!(tail(after, is_preallocated).judge([watermark]), expected, "{after:?}");
+        for compaction in [Compaction::Unknown, Compaction::Somewhere, Compaction::To(115)] {
+            assert_eq!(end_of(after, compaction, 120), [(110, 120, MissingReason::Corrupt)], "{after:?}");
         }
+        assert_eq!(end_of(after, Compaction::Unknown, 110), [], "{after:?}");
     }
 }
 
 #[test]
-fn zeros_are_a_warning_unless_the_file_was_preallocated() {
-    let reached = EndWitness::new(EndSource::HighWatermark, 110);
-    for (after, is_preallocated, expected) in [
-        (&[][..], false, LogEnd::Intact),
-        (&[Part::Corrupt(50)], false, LogEnd::Intact),
-        (&[Part::Zeros(50)], true, LogEnd::Intact),
-        (&[Part::Zeros(50)], false, LogEnd::Zeros { bytes: 50 }),
-        (&[Part::Corrupt(7), Part::Zeros(50)], false, LogEnd::Zeros { bytes: 50 }),
-    ] {
-        assert_eq!(tail(after, is_preallocated).judge([reached]), expected, "{after:?}");
-        assert_eq!(tail(after, is_preallocated).judge([]), expected, "{after:?}");
-    }
+fn only_the_checkpoint_of_the_cleaner_explains_what_is_missing_at_the_end() {
+    assert_eq!(end_of(&[], Compaction::Somewhere, 120), [(110, 120, MissingReason::Truncated)]);
+    let found = end_of(&[], Compaction::To(115), 120);
+    assert_eq!(found, [(110, 115, MissingReason::Compacted), (115, 120, MissingReason::Truncated)]);
+    assert_eq!(end_of(&[], Compaction::To(120), 120), [(110, 120, MissingReason::Compacted)]);
 }
 
 #[test]
 fn the_end_of_a_log_is_that_of_all_files() {
     let batch = |first, last| Part::Batch { first, last, size: 100 };
-    let end = |files: &[(i64, &[Part])]| {
-        let facts: Vec<_> = files.iter().map(|(_, parts)| facts(parts)).collect();
-        let files: Vec<_> = files.iter().zip(&facts).map(|((name, _), facts)| file(*name, facts)).collect();
-        LogTail::of(&map(&files, Compaction::Unknown), false).map(|tail| (tail.end, tail.is_corrupt, tail.zeros))
+    let missing = |files: &[(i64, &[Part])], reached| {
+        let found = missing_of(files, Compaction::Unknown, reached);
+        found.into_iter().map(|(missing, _)| (missing.file, missing.offsets.start(), missing.offsets.end())).collect()
     };
-    assert_eq!(end(&[]), None);
-    assert_eq!(end(&[(7, &[])]), Some((7, false, 0)));
-    assert_eq!(end(&[(7, &[Part::Zeros(12)])]), Some((7, false, 12)));
-    assert_eq!(end(&[(0, &[batch(0, 9)]), (20, &[])]), Some((20, false, 0)));
-    assert_eq!(end(&[(0, &[batch(0, 9)]), (10, &[batch(10, 19)])]), Some((20, false, 0)));
-    // Zeros at the end of another file are not at the end of the log.
-    assert_eq!(end(&[(0, &[batch(0, 9), Part::Zeros(12)]), (10, &[batch(10, 19)])]), Some((20, false, 0)));
-    // The last file has the offsets between the other two.
-    let moved = [(0, &[batch(0, 9)][..]), (20, &[batch(20, 29)]), (40, &[batch(10, 19)])];
-    assert_eq!(end(&moved), Some((40, false, 0)));
+    let expect = |files: &[(i64, &[Part])], reached, expected: &[(usize, i64, i64)]| {
+        let found: Vec<(usize, i64, i64)> = missing(files, reached);
+        assert_eq!(found, expected, "{files:?}");
+    };
+    expect(&[], Some(20), &[]);
+    expect(&[(7, &[])], Some(20), &[(0, 7, 20)]);
+    expect(&[(0, &[batch(0, 9)]), (20, &[])], Some(20), &[(0, 10, 20)]);
+    expect(&[(0, &[batch(0, 9)]), (20, &[])], Some(25), &[(0, 10, 20), (1, 20, 25)]);
+    expect(&[(0, &[batch(0, 9)]), (10, &[batch(10, 19)])], Some(20), &[]);
+    // A batch after the offset is no reason to doubt it.
+    expect(&[(0, &[batch(0, 9), batch(20, 29)])], Some(25), &[(0, 10, 20)]);
+}
+
+/// A file with indexes, beside others.
+#[derive(Debug, Clone, Default)]
+struct Files {
+    log: Vec<u8>,
+    offset_index: Option<Vec<u8>>,
+    time_index: Option<Vec<u8>>,
+    leader_epochs: Option<Vec<u8>>,
+    siblings: Vec<i64>,
+}
+
+impl OpenSegment for Files {
+    fn open(&self) -> io::Result<Arc<dyn ReadAt>> {
+        MemorySegment(Arc::new(self.log.clone())).open()
+    }
+
+    fn side_file(&self, kind: SideFile) -> io::Result<Option<Vec<u8>>> {
+        Ok(match kind {
+            SideFile::OffsetIndex => self.offset_index.clone(),
+            SideFile::TimeIndex => self.time_index.clone(),
+            SideFile::LeaderEpochCheckpoint => self.leader_epochs.clone(),
+            SideFile::TransactionIndex | SideFile::ProducerSnapshot => None,
+        })
+    }
+
+    fn siblings(&self) -> io::Result<Vec<Sibling>> {
+        let sibling = |&base_offset: &i64| {
+            let files: Arc<dyn OpenSegment> = Arc::new(Self::default());
+            Sibling { name: Arc::from(""), base_offset, files }
+        };
+        Ok(self.siblings.iter().map(sibling).collect())
+    }
+}
+
+/// Four batches of ten records from offset 100 on, with an entry in the index for all but the first one.
+fn files() -> Files {
+    let (mut log, mut index) = (Vec::new(), Vec::new());
+    for base_offset in [100, 110, 120, 130] {
+        if base_offset > 100 {
+            let entry = OffsetPosition { offset: base_offset + 9, position: log.len() as u32 };
+            index.extend(entry.encode(100).unwrap());
+        }
+        let mut builder = RecordBatchBuilder::default();
+        let compression = Compression::of(CompressionType::None);
+        builder.reset(BatchSettings { compression, base_offset, ..BatchSettings::default() }).unwrap();
+        for offset in base_offset..base_offset + 10 {
+            builder.append(offset, 7, None, Some(b"value"), Headers::EMPTY).unwrap();
+        }
+        builder.build(&mut log).unwrap();
+    }
+    Files { log, offset_index: Some(index), ..Files::default() }
+}
+
+/// What shows that a file had reached more, of which the first `batches` are left.
+fn reached(mut files: Files, batches: usize, known: ReachedOffsets) -> Option<(EndSource, i64)> {
+    let batch = files.log.len() / 4;
+    files.log.truncate(batch * batches);
+    let log_file = LogFile { name: 100, files: &files, valid: None };
+    let log = SurveyedLog::read(&[log_file], 1 << 20, &mut |_, _| Ok(None)).unwrap();
+    let found = log.reached(&known).unwrap();
+    let found = found.map(|witness| (witness.source(), witness.end()));
+    let source = files.open().unwrap();
+    let (position, length) = (files.log.len() as u64, files.log.len() as u64);
+    let last = LastFile { name: 100, files: &files, source: source.as_ref(), position, length, has_zero_tail: false };
+    let end = 100 + 10 * batches as i64;
+    let beyond = known.beyond(end, &last).unwrap().map(|witness| (witness.source(), witness.end()));
+    assert_eq!(beyond, found.filter(|&(_, reached)| reached > end));
+    beyond
+}
+
+#[test]
+fn an_index_shows_how_far_its_segment_reached() {
+    let none = ReachedOffsets::default();
+    assert_eq!(reached(files(), 4, none), None);
+    for batches in 0..4 {
+        assert_eq!(reached(files(), batches, none), Some((EndSource::OffsetIndex, 140)), "{batches}");
+        // An active segment's index is preallocated.
+        let mut preallocated = files();
+        preallocated.offset_index.as_mut().unwrap().resize(1 << 10, 0);
+        assert_eq!(reached(preallocated, batches, none), Some((EndSource::OffsetIndex, 140)));
+        let mut closed = files();
+        closed.time_index = Some([7_i64.to_be_bytes().as_slice(), &41_i32.to_be_bytes()].concat());
+        assert_eq!(reached(closed, batches, none), Some((EndSource::TimeIndex, 142)));
+    }
+}
+
+#[test]
+fn an_index_of_another_segment_shows_nothing() {
+    let mut other = files();
+    let index = other.offset_index.as_mut().unwrap();
+    // The entry of the second batch.
+    index[3] += 10;
+    assert_eq!(reached(other, 3, ReachedOffsets::default()), None);
+    let mut invalid = files();
+    invalid.offset_index = Some(vec![0xff; 8]);
+    invalid.time_index = Some(vec![0xff; 12]);
+    invalid.leader_epochs = Some(b"text".to_vec());
+    assert_eq!(reached(invalid, 3, ReachedOffsets::default()), None);
+}
+
+#[test]
+fn of_several_files_the_one_with_the_greatest_offset_counts_and_of_equals_the_most_reliable() {
+    let mut files = files();
+    files.leader_epochs = Some(b"0\n2\n0 0\n3 150\n".to_vec());
+    let none = ReachedOffsets::default();
+    assert_eq!(reached(files.clone(), 3, none), Some((EndSource::LeaderEpoch, 150)));
+    let known = ReachedOffsets { snapshot: Some(150), ..none };
+    assert_eq!(reached(files.clone(), 3, known), Some((EndSource::ProducerSnapshot, 150)));
+    let known = ReachedOffsets { high_watermark: Some(150), ..known };
+    assert_eq!(reached(files.clone(), 3, known), Some((EndSource::HighWatermark, 150)));
+    let known = ReachedOffsets { recovery_point: Some(150), ..known };
+    assert_eq!(reached(files.clone(), 3, known), Some((EndSource::RecoveryPoint, 150)));
+    let known = ReachedOffsets { snapshot: Some(151), ..known };
+    assert_eq!(reached(files, 3, known), Some((EndSource::ProducerSnapshot, 151)));
+}
+
+#[test]
+fn a_log_that_is_being_written_is_not_judged() {
+    let known = ReachedOffsets { high_watermark: Some(140), ..ReachedOffsets::default() };
+    let whole = files();
+    let batch = whole.log.len() / 4;
+    let beyond = |read: &[u8], now: Files, has_zero_tail| {
+        let source = MemorySegment(Arc::new(read.to_vec())).open().unwrap();
+        let (position, length) = (3 * batch as u64, read.len() as u64);
+        let last = LastFile { name: 100, files: &now, source: source.as_ref(), position, length, has_zero_tail };
+        known.beyond(130, &last).unwrap().map(|witness| witness.end())
+    };
+    let truncated = Files { log: whole.log[..3 * batch].to_vec(), ..Files::default() };
+    assert_eq!(beyond(&truncated.log, truncated.clone(), false), Some(140));
+    assert_eq!(beyond(&truncated.log, whole.clone(), false), None);
+    // Preallocated zeros were replaced by a batch.
+    let mut zeros = truncated.clone();
+    zeros.log.resize(whole.log.len(), 0);
+    assert_eq!(beyond(&zeros.log, zeros.clone(), true), Some(140));
+    assert_eq!(beyond(&zeros.log, whole, true), None);
+    // The next segment was begun.
+    assert_eq!(beyond(&truncated.log, Files { siblings: vec![100, 140], ..truncated.clone() }, false), None);
+    assert_eq!(beyond(&truncated.log, Files { siblings: vec![0, 100], ..truncated.clone() }, false), Some(140));
+}
+
+#[test]
+fn a_file_is_preallocated_to_its_default_size_or_if_its_index_is() {
+    let mut files = files();
+    assert!(!LastFile::is_preallocated(&files, 1000));
+    assert!(LastFile::is_preallocated(&files, 1 << 30));
+    files.offset_index.as_mut().unwrap().extend([0; 8]);
+    assert!(LastFile::is_preallocated(&files, 1000));
+    files.offset_index = None;
+    assert!(!LastFile::is_preallocated(&files, 1000));
 }
 
 #[test]
 fn no_offset_overflows() {
-    let tail = LogTail { end: i64::MIN, ..LogTail::default() };
-    let LogEnd::Missing { missing, .. } = tail.judge([EndWitness::new(EndSource::OffsetIndex, i64::MAX)]) else {
-        panic!("nothing is missing");
-    };
-    assert_eq!(missing.offsets.len(), u64::MAX);
+    let found = missing_of(&[(i64::MIN, &[])], Compaction::Unknown, Some(i64::MAX));
+    let offsets = OffsetRange::new(i64::MIN, i64::MAX).unwrap();
+    assert_eq!(found.iter().map(|(missing, _)| missing.offsets).collect::<Vec<_>>(), [offsets]);
+    assert_eq!(EndWitness::new(EndSource::OffsetIndex, i64::MAX).end(), i64::MAX);
 }

@@ -148,7 +148,7 @@ fn assert_linear(name: &str, data: Vec<u8>) -> Vec<Extent> {
     });
     assert!(walked.unwrap().is_continue());
     assert!(source.bytes_read() <= 6 * length, "{name}: {} bytes read of {length}", source.bytes_read());
-    assert_eq!(found.iter().map(|range| range.1 - range.0).sum::<u64>(), pieces.iter().map(|p| p.1 - p.0).sum());
+    assert_eq!(found.iter().map(|range| range.1 - range.0).sum::<u64>(), pieces.iter().map(|p| p.1 - p.0).sum::<u64>());
     found
 }
 
