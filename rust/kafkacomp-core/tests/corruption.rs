@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test")]
 
+use kafkacomp_core::log::map::ReachedOffsets;
 use kafkacomp_core::log::{Compaction, FileToVerify, LogFormat, MemorySegment, VerifyOptions, verify_partition};
 use kafkacomp_core::record::{Batches, ControlRecord, RecordReader};
 use proptest::prelude::*;
@@ -70,6 +71,7 @@ fn read(reader: &mut RecordReader, data: &[u8]) -> Found {
         bounds: &[],
         compaction: Compaction::Unknown,
         leader_epochs: &[],
+        reached: ReachedOffsets::default(),
         log_start_offset: i64::MIN,
         max_output_size: CAP,
         threads: 1,

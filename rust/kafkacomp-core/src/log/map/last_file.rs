@@ -42,8 +42,8 @@ impl LastFile<'_> {
         };
         let indexed = offsets.last().and_then(|entry| self.offset_entry(entry));
         let indexed = indexed.map(|entry| EndWitness::new(EndSource::OffsetIndex, entry.offset));
-        let times = index::<{ time::ENTRY_SIZE }>(self.files, SideFile::TimeIndex);
-        let timed = times.and_then(|times| times.last()).and_then(|entry| self.time_entry(entry));
+        let timestamps = index::<{ time::ENTRY_SIZE }>(self.files, SideFile::TimeIndex);
+        let timed = timestamps.and_then(|entries| entries.last()).and_then(|entry| self.time_entry(entry));
         let timed = timed.map(|entry| EndWitness::new(EndSource::TimeIndex, entry.offset));
         let is_beyond = |witness: Option<EndWitness>| witness.is_some_and(|witness| witness.end() > end);
         if !is_beyond(indexed) && !is_beyond(timed) {

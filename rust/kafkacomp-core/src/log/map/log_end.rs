@@ -16,9 +16,6 @@
 //! that contradicts the batches of its segment is no witness. Nor is any of them while the log is being written, because they may be
 //! read after its end was.
 
-use super::last_file::LastFile;
-use crate::log::error::ReadError;
-
 /// A file that has an offset which the log had reached, the most reliable one last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EndSource {
@@ -61,39 +58,5 @@ impl EndWitness {
     /// What has it.
     pub const fn source(&self) -> EndSource {
         self.source
-    }
-}
-
-/// The offsets that a partition's other files show its log had reached, if they are known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ReachedOffsets {
-    /// The recovery point.
-    pub recovery_point: Option<i64>,
-    /// The high watermark.
-    pub high_watermark: Option<i64>,
-    /// The greatest offset in the name of a producer snapshot.
-    pub snapshot: Option<i64>,
-}
-
-impl ReachedOffsets {
-    /// What shows that the log had reached an offset above `end`: of several files the one with the greatest offset, of equals the most
-    /// reliable one. `None` if nothing does, or if the log is being written. The indexes and the leader epochs of a remote segment are
-    /// not read, as that would take requests.
-    ///
-    /// # Errors
-    /// An I/O error of the segment.
-    pub fn beyond(&self, end: i64, last: &LastFile<'_>) -> Result<Option<EndWitness>, ReadError> {
-        let known = [
-            (EndSource::RecoveryPoint, self.recovery_point),
-            (EndSource::HighWatermark, self.high_watermark),
-            (EndSource::ProducerSnapshot, self.snapshot),
-        ];
-        let known = known.into_iter().filter_map(|(source, offset)| Some(EndWitness::new(source, offset?)));
-        let local = if last.source.is_remote() { [None; 3] } else { last.witnesses(end)? };
-        let beyond = known.chain(local.into_iter().flatten()).filter(|witness| witness.end > end).max();
-        match beyond {
-            Some(witness) if !last.is_being_written()? => Ok(Some(witness)),
-            _ => Ok(None),
-        }
     }
 }

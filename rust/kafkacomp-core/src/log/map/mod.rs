@@ -15,7 +15,7 @@
 //! | [`judge`](mod@judge), [`segment`] | rule 2: the batches of one file that are in place |
 //! | [`partition`] | rules 3 to 7: all files, holes, restored batches, what is missing |
 //! | [`stretch`], [`epochs`] | what is delivered, in the order of offsets; altered leader epochs |
-//! | [`log_end`], [`last_file`] | rule 11: whether the log was longer |
+//! | [`log_end`], [`reached`], [`last_file`] | rule 11: whether the log was longer |
 //! | [`hints`] | what is known besides the files |
 //! | [`finding`], [`wording`] | what is to be reported, as data; its words |
 
@@ -38,6 +38,7 @@ pub mod names;
 pub mod partition;
 mod placed;
 pub mod ranges;
+pub mod reached;
 mod restore;
 mod runs;
 pub mod segment;
@@ -59,12 +60,13 @@ pub use finding::Finding;
 pub use hints::Hints;
 pub use judge::judge;
 pub use last_file::LastFile;
-pub use log_end::{EndSource, EndWitness, ReachedOffsets};
+pub use log_end::{EndSource, EndWitness};
 pub use missing::MissingOffsets;
 pub use names::windows;
 pub use partition::{LogMap, map_of, merge};
 pub use placed::Placement;
 pub use ranges::{ByteRange, OffsetRange};
+pub use reached::ReachedOffsets;
 pub use segment::{SegmentMap, Use};
 pub use stored_records::StoredRecords;
 pub use stretch::Stretch;
