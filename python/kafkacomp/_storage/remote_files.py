@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kafkacomp._storage.names import parent_of, side_file
+from kafkacomp._storage.names import basename, is_tiered_segment, parent_of, side_file
 from kafkacomp._storage.ranges import AheadFile
 
 if TYPE_CHECKING:
@@ -124,7 +124,9 @@ class RemoteSegmentFile:
         return AheadFile(self.filesystem.open(self.name), self.name)
 
     def side_file(self, suffix: str) -> bytes | None:
-        """Read a side file of the segment."""
+        """Read a side file of the segment. Its leader epochs are those of its folder, but for tiered storage."""
+        if suffix == "leader_epoch_checkpoint" and not is_tiered_segment(basename(self.name)):
+            return self.neighbour("leader-epoch-checkpoint")
         return self.filesystem.read(side_file(self.name, suffix))
 
     def neighbour(self, name: str) -> bytes | None:

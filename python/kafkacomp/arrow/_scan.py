@@ -81,6 +81,7 @@ def scan(
     verify_crc: bool = True,
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     log_format: LogFormat = "auto",
+    horizon: int | None = 4 << 20,
     known_losses: StrPath | Sequence[StrPath] = (),
     remote_log_metadata: object = None,
     local_log_dir: str | os.PathLike[str] | None = None,
@@ -137,6 +138,10 @@ def scan(
             partition from which to fetch next; messages in a wrapper have the position of the wrapper, except the last
             one. Bounds are positions of top-level entries, of which all messages are returned. Key, headers and
             timestamp are null.
+        horizon: In object stores, where reading takes requests: which batches belong to a partition is judged by all of
+            its segments at a gap or at corrupt bytes only if they together have at most so many bytes; otherwise a
+            warning says that other segments were not searched for what is missing. ``None`` judges each partition
+            before it is read, with the same result as in a local file system.
         known_losses: Local paths of loss files, besides those in the folders of the partitions, as in
             :func:`kafkacomp.log.verify_partition`; ``report.known_losses`` has what they make known.
         remote_log_metadata: For tiered storage: a folder with the partitions of ``__remote_log_metadata``, such as a
@@ -183,6 +188,8 @@ def scan(
     integer("batch_rows", batch_rows, (1, 2**31 - 1))
     integer("arrow_batch_bytes", arrow_batch_bytes, (1, MAX_BATCH_BYTES))
     checked_max_output_size(max_output_size)
+    if horizon is not None:
+        integer("horizon", horizon, (0, 2**63 - 1))
     threads = checked_threads(threads)
     check_progress(progress)
     first_ms = milliseconds("start_time", start_time)
@@ -218,6 +225,7 @@ def scan(
         "verify_crc": verify_crc,
         "max_output_size": max_output_size,
         "format": log_format,
+        "horizon": horizon,
     }
     total = sum(segment.size for each in found for segment in each.segments)
     sources = _with_bounds(found, start_offset, end_offset)

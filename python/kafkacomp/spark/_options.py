@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 OPTIONS = (
     "path", "paths", "pathGlobFilter", "columns", "includeHeaders", "topic", "partition", "subscribe",
     "subscribePattern", "assign", *BOUND_OPTIONS, "failOnDataLoss", "isolationLevel", "kafka.isolation.level", "mode",
-    "columnNameOfCorruptRecord", "splitSize", "filterPushdown", "maxOutputSize", "logFormat", "remoteLogMetadata",
-    "localLogDir", "encryptionKeys", "storageOptions", "maxOffsetsPerTrigger",
+    "columnNameOfCorruptRecord", "splitSize", "filterPushdown", "maxOutputSize", "logFormat", "horizon",
+    "remoteLogMetadata", "localLogDir", "encryptionKeys", "storageOptions", "maxOffsetsPerTrigger",
 )  # fmt: skip
 #: Options for batch reads only, and for streams only.
 _BATCH_ONLY = (
@@ -50,6 +50,7 @@ _STREAM_ONLY = ("maxOffsetsPerTrigger",)
 #: The most bytes that one Kafka batch may decompress to; workers share memory with the JVM of the executor.
 MAX_OUTPUT_SIZE = "256m"
 SPLIT_SIZE = "128m"
+HORIZON = "4m"
 _NOT_STORAGE_OPTIONS = 'storageOptions must be a JSON object like {"endpoint_url": "http://minio:9000"}'
 _KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 _MOST = (1 << 63) - 1
@@ -89,6 +90,8 @@ class ReadOptions:
     filter_pushdown: bool
     max_output_size: int
     log_format: LogFormat
+    #: The bytes of a partition in an object store up to which it is judged at a gap; ``None`` for any number.
+    horizon: int | None
     max_offsets_per_trigger: int | None
     #: The options for tiered storage and other file systems, whose repr contains no keys or credentials.
     opening: SourceOptions
@@ -149,6 +152,7 @@ def parse(options: Mapping[str, str], *, streaming: bool | None = False) -> Read
         filter_pushdown=boolean("filterPushdown", given.get("filterPushdown", "false")),
         max_output_size=size("maxOutputSize", given.get("maxOutputSize", MAX_OUTPUT_SIZE), DEFAULT_MAX_OUTPUT_SIZE),
         log_format=cast("LogFormat", one_of("logFormat", given.get("logFormat", "auto"), *LOG_FORMATS)),
+        horizon=_horizon(given.get("horizon", HORIZON)),
         max_offsets_per_trigger=None if limit is None else whole("maxOffsetsPerTrigger", limit, 1, _MOST),
         opening=SourceOptions(
             remote_log_metadata=given.get("remoteLogMetadata"),
@@ -187,6 +191,10 @@ def _storage_options(given: Mapping[str, str]) -> dict[str, object] | None:
         # The message omits the text, which may contain credentials.
         raise ValueError(_NOT_STORAGE_OPTIONS)  # noqa: TRY004 - as all options
     return options
+
+
+def _horizon(text: str) -> int | None:
+    return None if text == "none" else size("horizon", text, _MOST)
 
 
 def _corrupt_column(given: Mapping[str, str]) -> str:

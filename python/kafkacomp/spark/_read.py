@@ -207,6 +207,7 @@ def read_task(
         threads=1,  # Spark runs tasks in parallel
         timestamp_unit="us",
         max_output_size=options.max_output_size,
+        horizon=options.horizon,
     )
     with reader:
         try:

@@ -82,6 +82,9 @@ pub struct ScanOptions {
     pub visible_only: bool,
     /// The log format of all segments; `None` to detect it from the content of each segment, or else from its name.
     pub log_format: Option<LogFormat>,
+    /// A partition in an object store is judged at a gap or at corrupt bytes only if its segments together have at most so many bytes;
+    /// `None` for any number.
+    pub horizon: Option<u64>,
 }
 
 impl ScanOptions {
@@ -115,6 +118,7 @@ impl Default for ScanOptions {
             max_output_size: DEFAULT_MAX_OUTPUT_SIZE,
             visible_only: false,
             log_format: None,
+            horizon: Some(DEFAULT_HORIZON),
         }
     }
 }
@@ -144,6 +148,9 @@ impl TransactionsIn {
     }
 }
 
+/// The default of [`ScanOptions::horizon`]: the bytes whose transfer takes about as long as a request.
+pub const DEFAULT_HORIZON: u64 = 4 << 20;
+
 /// A segment of a partition, or bytes that are read like one.
 #[derive(Debug, Clone)]
 pub struct Segment {
@@ -151,6 +158,8 @@ pub struct Segment {
     pub name: Arc<str>,
     /// The offset in its name; `None` for bytes, whose offsets need not increase.
     pub base_offset: Option<i64>,
+    /// Its length in bytes when it was listed; 0 if that is not known.
+    pub size: u64,
     /// Opens it.
     pub files: Arc<dyn OpenSegment>,
     /// Only the batches that begin in these bytes; `None` for all.
@@ -216,6 +225,12 @@ pub struct Partition {
 }
 
 impl Partition {
+    /// Whether its segments together have at most `horizon` bytes, so that all of them may be read to judge it.
+    pub(crate) fn is_within(&self, horizon: Option<u64>) -> bool {
+        let sizes = || self.segments.iter().chain(&self.context).map(|segment| segment.size);
+        horizon.is_none_or(|horizon| sizes().fold(0, u64::saturating_add) <= horizon)
+    }
+
     /// What is known of its compaction without reading it.
     pub fn compaction(&self) -> Compaction {
         Compaction::of(self.topic.as_deref(), self.checkpoints.cleaned_to)
@@ -243,6 +258,7 @@ impl Partition {
         let segment = |Sibling { name, base_offset, files }| Segment {
             name,
             base_offset: Some(base_offset),
+            size: 0,
             files,
             ..like.clone()
         };

@@ -101,6 +101,7 @@ fn files(name: &str, base_offset: i64, data: &Arc<Vec<u8>>, fault: Fault, is_loc
     Segment {
         name: Arc::from(name),
         base_offset: Some(base_offset),
+        size: data.len() as u64,
         files: Arc::new(Files { data: Arc::clone(data), fault, is_local }),
         range: None,
         boundaries: SplitBoundaries::default(),

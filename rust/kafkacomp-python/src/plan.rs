@@ -75,7 +75,9 @@ pub fn log_end(py: Python<'_>, source: PartitionFields<'_>, log_format: &str, ju
 pub fn reached_end(py: Python<'_>, source: PartitionFields<'_>, end: i64) -> PyResult<Option<i64>> {
     let raised = Raised::default();
     let partition = whole_partition(source, &raised)?;
-    let found = py.detach(|| ends::reached_end(&partition, end)).map_err(|error| scan_to_py(py, error));
+    let found = py
+        .detach(|| ends::reached_end(&partition, end, &ScanOptions::default()))
+        .map_err(|error| scan_to_py(py, error));
     raised.or(py, found)
 }
 

@@ -284,6 +284,7 @@ fn scan_options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
         max_output_size: get(settings, "max_output_size")?,
         visible_only: get(settings, "visible_only")?,
         log_format: LogFormat::for_name(&get::<String>(settings, "format")?),
+        horizon: get(settings, "horizon")?,
     })
 }
 

@@ -101,6 +101,7 @@ pub type Transactions = (Option<i64>, Vec<(i64, i64, i64)>);
 pub struct SegmentFields<'py> {
     name: Name,
     base_offset: Option<i64>,
+    size: u64,
     source: Bound<'py, PyAny>,
     range: Option<(u64, u64)>,
     boundaries: Option<BoundariesFields>,
@@ -220,7 +221,7 @@ fn filter_of((last_stable_offset, aborted): Transactions) -> TransactionFilter {
 /// # Errors
 /// As [`partition`], and `ValueError` for an unknown `transactions_in`.
 pub fn segment(fields: SegmentFields<'_>, raised: &Raised) -> PyResult<Segment> {
-    let SegmentFields { name, base_offset, source, range, boundaries, active, offsets, transactions_in } = fields;
+    let SegmentFields { name, base_offset, size, source, range, boundaries, active, offsets, transactions_in } = fields;
     let files = segment_files(source, raised)?;
     let boundaries = boundaries.map_or_else(SplitBoundaries::default, |known| SplitBoundaries {
         begin: known.begin.map(BoundaryFields::boundary),
@@ -231,6 +232,7 @@ pub fn segment(fields: SegmentFields<'_>, raised: &Raised) -> PyResult<Segment> 
     Ok(Segment {
         name: Arc::from(name.0),
         base_offset,
+        size,
         files,
         range,
         offsets,

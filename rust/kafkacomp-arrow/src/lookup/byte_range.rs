@@ -228,6 +228,7 @@ mod tests {
         Segment {
             name: Arc::from(name),
             base_offset: None,
+            size: data.len() as u64,
             files: Arc::new(MemorySegment(Arc::new(data.to_vec()))),
             range: None,
             offsets: None,

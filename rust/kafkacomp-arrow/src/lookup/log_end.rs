@@ -50,7 +50,7 @@ pub fn judged_end(partition: &Partition, options: &ScanOptions) -> Result<Option
 ///
 /// # Errors
 /// An I/O error.
-pub fn reached_end(partition: &Partition, end: i64) -> Result<Option<i64>, ScanError> {
+pub fn reached_end(partition: &Partition, end: i64, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
     let segments = partition.segments.iter().chain(&partition.context);
     let Some(last) = segments.max_by_key(|segment| segment.first_offset()) else { return Ok(None) };
     let Some(name) = last.base_offset.filter(|_| last.offsets.is_none()) else { return Ok(None) };
@@ -58,7 +58,8 @@ pub fn reached_end(partition: &Partition, end: i64) -> Result<Option<i64>, ScanE
     let source = last.files.open().map_err(io)?;
     let length = source.length().map_err(io)?;
     let (files, source) = (last.files.as_ref(), source.as_ref());
-    let file = LastFile { name, files, source, position: length, length, has_zero_tail: false };
+    let reads_indexes = !source.is_remote() || partition.is_within(options.horizon);
+    let file = LastFile { name, files, source, position: length, length, has_zero_tail: false, reads_indexes };
     let witness = partition.checkpoints.reached.beyond(end, &file);
     Ok(witness.map_err(|error| ScanError::chunk(&last.name, error))?.map(|witness| witness.end()))
 }

@@ -33,15 +33,14 @@ pub struct JudgedOffsets {
     pub missing: MissingOffsets,
 }
 
-/// Judges a partition of which not all headers continue one another. `None` if segments are in an object store: their bytes are
-/// not fetched for that.
+/// Judges a partition of which not all headers continue one another. `None` if segments are in an object store and beyond the horizon.
 ///
 /// # Errors
 /// A segment cannot be read.
 pub fn judged_offsets(partition: &Partition, options: &ScanOptions) -> Result<Option<JudgedOffsets>, ScanError> {
     for segment in &partition.segments {
         let source = segment.files.open().map_err(|error| ScanError::io(&segment.name, error))?;
-        if source.is_remote() {
+        if source.is_remote() && !partition.is_within(options.horizon) {
             return Ok(None);
         }
     }

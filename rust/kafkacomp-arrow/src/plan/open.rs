@@ -49,6 +49,17 @@ pub struct Ends {
     pub reached: Option<i64>,
 }
 
+/// What a reader does at a gap or at corrupt bytes, and what it has passed of them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unjudged {
+    /// Whether none is passed, because the partition is judged there.
+    pub none: bool,
+    /// A gap that nothing had explained.
+    pub gap: bool,
+    /// Corrupt bytes.
+    pub loss: bool,
+}
+
 /// The segment that is being read.
 #[derive(Debug)]
 pub struct Open {
@@ -64,6 +75,8 @@ pub struct Open {
     pub ends: Ends,
     /// What shows how far the log reached, if no segment follows.
     pub reached: Option<ReachedOffsets>,
+    /// What is passed without a judgement.
+    pub unjudged: Unjudged,
     /// What its headers show if they show only earlier times than the bound: it can be skipped.
     pub(crate) earlier: Option<Earlier>,
     /// The source, if threads read it ahead.
@@ -285,14 +298,17 @@ impl Open {
             position,
             length: self.reader.end(),
             has_zero_tail,
+            reads_indexes: self.unjudged.none,
         };
         self.ends.reached = known.beyond(expected, &last)?.map(|witness| witness.end());
         Ok(self.ends.reached)
     }
 
     /// Whether the gap between the end and the next segment needs no judgement.
-    fn explains_end(&self, resumes: i64) -> bool {
-        self.source.0.is_remote() || self.continuity.as_ref().is_none_or(|continuity| continuity.explains_end(resumes))
+    fn explains_end(&mut self, resumes: i64) -> bool {
+        let is_explained = self.continuity.as_ref().is_none_or(|continuity| continuity.explains_end(resumes));
+        self.unjudged.gap |= !is_explained && !self.unjudged.none;
+        is_explained || !self.unjudged.none
     }
 
     /// The end of a split: if offsets are missing before the next one, later batches may have them.
@@ -317,7 +333,7 @@ impl Open {
         let length = self.reader.end().saturating_sub(position);
         let segment = Arc::clone(&self.context.place.segment);
         let resumes = self.resumes(position, length > 0)?;
-        let (Some(resumes), Some(continuity)) = (resumes, &self.continuity) else {
+        let (Some(resumes), Some(expected)) = (resumes, self.continuity.as_ref().map(Continuity::expected)) else {
             let is_last = self.reached.is_some() && self.ends.next_base.is_none();
             if is_last && let Some(text) = end_zeros(self.files.as_ref(), position, self.reader.end()) {
                 warn(format!("{segment}: {text}"));
@@ -326,7 +342,7 @@ impl Open {
         };
         // No other file can have what is missing at the end of the log.
         let is_closed = self.ends.next_base.is_some();
-        match continuity.expected() {
+        match expected {
             Some(expected) if is_closed && expected < resumes && !self.explains_end(resumes) => return Ok(Step::Judge),
             Some(expected) if is_closed && length == 0 && expected < resumes => {
                 return Ok(self.ends_early(expected, resumes));
@@ -350,8 +366,7 @@ impl Open {
         let Some(continuity) = self.continuity.as_mut().filter(|continuity| !continuity.has_losses()) else {
             return Step::Done(Finish::File);
         };
-        let data =
-            if self.source.0.is_remote() { None } else { self.files.side_file(SideFile::OffsetIndex).ok().flatten() };
+        let data = if self.unjudged.none { self.files.side_file(SideFile::OffsetIndex).ok().flatten() } else { None };
         let index = data.as_deref().and_then(|data| OffsetIndex::parse(data, self.context.base_offset).ok());
         let entries: Vec<_> = index.map(|index| index.iter().collect()).unwrap_or_default();
         match truncation(self.source.0.as_ref(), &entries, (expected, resumes)) {
@@ -367,6 +382,7 @@ impl Open {
 
     /// Adds bytes that were skipped.
     pub fn lose(&mut self, range: SkippedRange) {
+        self.unjudged.loss |= !self.unjudged.none;
         if let Some(continuity) = &mut self.continuity {
             continuity.lose(range);
         } else if self.ordered {

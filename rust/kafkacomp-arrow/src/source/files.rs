@@ -99,6 +99,7 @@ pub fn in_memory<T: AsRef<[u8]> + Send + Sync + std::fmt::Debug + 'static>(data:
     Segment {
         name: Arc::from(name),
         base_offset: Some(0),
+        size: (*data).as_ref().len() as u64,
         files: Arc::new(MemorySegment(data)),
         range: None,
         boundaries: SplitBoundaries::default(),

@@ -52,12 +52,13 @@ impl Open {
 
     /// Which gaps need no judgement, if the anomaly is one of them.
     ///
-    /// A gap that compaction explains does not, if the rest of the segment is in order. In an object store, gaps need none: what
-    /// else may have the offsets is not fetched for it.
-    pub(super) fn settles(&self, anomaly: Anomaly) -> Option<(Settled, bool)> {
+    /// A gap that compaction explains does not, if the rest of the segment is in order. In an object store, gaps need none
+    /// if the partition is beyond the horizon.
+    pub(super) fn settles(&mut self, anomaly: Anomaly) -> Option<(Settled, bool)> {
         let Anomaly::Gap { position, expected, first } = anomaly else { return None };
         let continuity = self.continuity.as_ref()?;
-        if self.source.0.is_remote() {
+        if !self.unjudged.none {
+            self.unjudged.gap |= !continuity.compaction().explains(expected, first);
             return Some((Settled::All, false));
         }
         if continuity.has_losses() {

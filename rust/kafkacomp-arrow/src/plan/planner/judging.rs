@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::{Current, Planner};
+use kafkacomp_core::log::Compaction;
+
 use crate::options::{OnError, Segment};
 use crate::plan::continuity::Continuity;
 use crate::plan::judged::{self, Piece, Wrong};
-use crate::plan::open::Open;
+use crate::plan::open::{Open, Unjudged};
 use crate::report::ScanError;
 
 impl Planner {
@@ -94,6 +96,24 @@ impl Planner {
         let mut missing = Vec::new();
         context.missing_between((from, until), &mut |segment, range| missing.push((Arc::clone(segment), range)));
         self.report_missing(&current.id, &missing);
+    }
+}
+
+impl Planner {
+    /// Says that the partition was not judged although something may be elsewhere.
+    pub(super) fn warn_of_unjudged(&self, current: &Current) {
+        let Unjudged { gap, loss, .. } = current.unjudged;
+        let is_compacted = current.compaction() == Compaction::Somewhere;
+        let Some(horizon) = self.options.horizon.filter(|_| current.judged.is_none()) else { return };
+        if loss || (gap && !is_compacted) {
+            let Some(first) = current.partition.segments.first() else { return };
+            let text = format!(
+                "{}: other segments were not searched for what is missing, because those of the partition have more than \
+                 {horizon} bytes (horizon)",
+                first.name
+            );
+            self.with_report(|report| report.warnings.push(text));
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::plan::context::Context;
 use crate::plan::continuity::{Continuity, Findings, Settled};
 use crate::plan::index_pruning::{Earlier, Start};
 use crate::plan::judged::Piece;
-use crate::plan::open::{Ends, Open, SetLosses};
+use crate::plan::open::{Ends, Open, SetLosses, Unjudged};
 use crate::plan::overlap;
 use crate::plan::relocate;
 use crate::plan::restored::RestoredBatch;
@@ -48,6 +48,7 @@ impl Planner {
             }
             let Some(piece) = current.pieces.pop_front() else {
                 self.end_judged(&mut current);
+                self.warn_of_unjudged(&current);
                 continue;
             };
             let index = piece.index;
@@ -121,6 +122,7 @@ impl Planner {
             accounted: None,
             delivered: Vec::new(),
             is_thinned: false,
+            unjudged: Unjudged::default(),
             understated: Arc::default(),
             in_flight: Arc::default(),
         };
@@ -134,7 +136,9 @@ impl Planner {
         if segments.iter().any(|segment| segment.base_offset.is_none() || segment.offsets.is_some()) {
             return Ok(false);
         }
-        if are_same || partition.is_misnamed {
+        // Of a local file, listing it has compared the first batch with the name.
+        let is_judged_first = self.options.horizon.is_none() && !first.files.is_local() && is_remote(first);
+        if are_same || partition.is_misnamed || is_judged_first {
             return self.is_of_batches(first);
         }
         // Another task reads what is before. In an object store, only what nothing follows is looked for.
@@ -231,6 +235,7 @@ impl Planner {
             source = Arc::new(RestoredBatch::new(source, position, offsets).map_err(io)?);
         }
         let length = source.length().map_err(io)?;
+        let judges = !source.is_remote() || current.partition.is_within(self.options.horizon);
         context.log_format = log_format_of(segment, source.as_ref(), length, &self.options)?;
         let ordered = segment.base_offset.is_some();
         let is_split = segment.range.is_some_and(|(start, _)| start > 0);
@@ -280,6 +285,7 @@ impl Planner {
             piece: piece.offsets,
             ends,
             reached,
+            unjudged: Unjudged { none: judges, ..Unjudged::default() },
             earlier,
             ahead,
             reader,
@@ -423,6 +429,11 @@ impl Planner {
         let start = Start { segment, source, length, begin: 0, next_base, warn: &warn };
         start.earlier(bound).ok().flatten()
     }
+}
+
+/// Whether reading a segment takes requests.
+fn is_remote(segment: &Segment) -> bool {
+    segment.files.open().is_ok_and(|source| source.is_remote())
 }
 
 /// Whether no other segment or split follows.

@@ -31,6 +31,8 @@ pub struct LastFile<'a> {
     pub length: u64,
     /// Whether all bytes after its last batch are zeros.
     pub has_zero_tail: bool,
+    /// Whether its indexes and the leader epochs are read.
+    pub reads_indexes: bool,
 }
 
 impl LastFile<'_> {

@@ -231,6 +231,7 @@ impl<'s> SurveyedLog<'s> {
             position: before.last().map_or(0, |fact| fact.bytes().end()),
             length: facts.last().map_or(0, |fact| fact.bytes().end()),
             has_zero_tail: matches!(after, [Fact::Zeros(_)]),
+            reads_indexes: true,
         };
         known.beyond(i64::MIN, &file).map_err(|error| FileError { file: earlier.len(), error: error.into() })
     }

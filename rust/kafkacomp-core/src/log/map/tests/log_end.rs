@@ -160,7 +160,15 @@ fn reached(mut files: Files, batches: usize, known: ReachedOffsets) -> Option<(E
     let found = found.map(|witness| (witness.source(), witness.end()));
     let source = files.open().unwrap();
     let (position, length) = (files.log.len() as u64, files.log.len() as u64);
-    let last = LastFile { name: 100, files: &files, source: source.as_ref(), position, length, has_zero_tail: false };
+    let last = LastFile {
+        name: 100,
+        files: &files,
+        source: source.as_ref(),
+        position,
+        length,
+        has_zero_tail: false,
+        reads_indexes: true,
+    };
     let end = 100 + 10 * batches as i64;
     let beyond = known.beyond(end, &last).unwrap().map(|witness| (witness.source(), witness.end()));
     assert_eq!(beyond, found.filter(|&(_, reached)| reached > end));
@@ -221,7 +229,15 @@ fn a_log_that_is_being_written_is_not_judged() {
     let beyond = |read: &[u8], now: Files, has_zero_tail| {
         let source = MemorySegment(Arc::new(read.to_vec())).open().unwrap();
         let (position, length) = (3 * batch as u64, read.len() as u64);
-        let last = LastFile { name: 100, files: &now, source: source.as_ref(), position, length, has_zero_tail };
+        let last = LastFile {
+            name: 100,
+            files: &now,
+            source: source.as_ref(),
+            position,
+            length,
+            has_zero_tail,
+            reads_indexes: true,
+        };
         known.beyond(130, &last).unwrap().map(|witness| witness.end())
     };
     let truncated = Files { log: whole.log[..3 * batch].to_vec(), ..Files::default() };
