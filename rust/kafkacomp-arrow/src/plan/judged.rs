@@ -260,6 +260,11 @@ impl Judgement<'_> {
                     let warning = Some(format!("{}: {}", self.files.name(file), wording::name_text(first, name)));
                     Some(Wrong { at: first.max(name), error: None, skipped: None, warning })
                 }
+                Finding::InParts { file } => {
+                    let warning = Some(format!("{}: {}", self.files.name(file), wording::in_parts_text()));
+                    let at = self.files.opened.get(file).map_or(i64::MIN, |file| file.name);
+                    Some(Wrong { at, error: None, skipped: None, warning })
+                }
                 _ => None,
             });
         }

@@ -1,5 +1,6 @@
 //! The wording of what a map finds: the same in every tool.
 
+use super::chain::MOST_RUNS;
 use super::epochs::EpochFault;
 use super::facts::{BatchFact, BatchId};
 use super::log_end::{EndSource, EndWitness};
@@ -125,6 +126,15 @@ pub fn epoch_text(at: u64, fault: &EpochFault) -> String {
 /// A file whose name is not believed and whose batches begin at another offset.
 pub fn name_text(first: i64, name: i64) -> String {
     format!("the segment begins at offset {first}, but its name is {name}")
+}
+
+/// A file with so many runs of batches that it was judged in parts.
+pub fn in_parts_text() -> String {
+    let runs = MOST_RUNS >> 20;
+    format!(
+        "more than {runs} Mi runs of batches that do not continue one another: they were judged in parts, and which of them \
+         are in place may depend on the borders of these"
+    )
 }
 
 /// Offsets that are missing where nothing is corrupt, before a byte.

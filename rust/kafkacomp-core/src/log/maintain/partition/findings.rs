@@ -6,7 +6,7 @@ use super::job::{Current, PartitionJob};
 use crate::log::continuity::compaction::Compaction;
 use crate::log::continuity::coverage::listed;
 use crate::log::continuity::missing::MissingRange;
-use crate::log::map::wording::{end_text, name_text};
+use crate::log::map::wording::{end_text, in_parts_text, name_text};
 use crate::log::map::{BatchId, LogMap, OffsetRange, Use};
 
 /// The findings in the segments of a partition.
@@ -36,7 +36,8 @@ impl PartitionFindings {
         for (file, facts) in map.files().iter().enumerate() {
             let segment = segment_of(file);
             let name = map.misnamed(file).map(|first| name_text(first, facts.name));
-            for text in name.into_iter().chain(warnings(segment)) {
+            let in_parts = map.is_in_parts(file).then(in_parts_text);
+            for text in name.into_iter().chain(in_parts).chain(warnings(segment)) {
                 found.warnings.push(format!("{}: {text}", job.name(segment)));
             }
         }

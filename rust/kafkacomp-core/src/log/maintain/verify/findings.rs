@@ -16,7 +16,7 @@ use crate::log::continuity::missing::{MissingRange, MissingReason};
 use crate::log::error::Error;
 use crate::log::index::MAX_RELATIVE_OFFSET;
 use crate::log::map::wording::{
-    corrupt_text, different_text, end_text, end_zeros_text, epoch_text, gap_text, lost_text, name_text,
+    corrupt_text, different_text, end_text, end_zeros_text, epoch_text, gap_text, in_parts_text, lost_text, name_text,
     shared_positions_text, shared_text, too_far_text, zeros_text,
 };
 use crate::log::map::{
@@ -154,6 +154,9 @@ impl Findings<'_> {
         if let Some(first) = self.map.misnamed(number) {
             report.is_exact = false;
             report.add_error(0, name_text(first, name), None);
+        }
+        if self.map.is_in_parts(number) {
+            report.add(FindingFile::Log, 0, false, in_parts_text());
         }
         let mut ranges = self.log.survey(number).map_or(&[][..], Survey::corrupt_ranges).iter();
         let is_closed = number + 1 < self.in_order.len() && file.valid.is_none();
