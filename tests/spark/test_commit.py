@@ -336,3 +336,48 @@ def test_a_state_of_another_version_is_not_guessed_at(tmp_path: Path) -> None:
         (tmp_path / commit_state.NAME).write_text(text)
         with pytest.raises(OSError, match=reason):
             kc.scan(tmp_path)
+
+
+def appended(target: Path) -> None:
+    """Append ten records."""
+    job(target, {("t", 0): 10}, first=5000)
+
+
+def test_a_log_that_was_longer_is_not_appended_to(tmp_path: Path) -> None:
+    """The new records would get the offsets of those that are lost."""
+    job(tmp_path, {("t", 0): 300})
+    before = content(tmp_path)
+    last = max((tmp_path / "t-0").glob("*.log"))
+    whole = last.read_bytes()
+    checkpoint = tmp_path / "recovery-point-offset-checkpoint"
+    checkpoint.write_text("0\n1\nt 0 310\n")
+    with pytest.raises(CorruptRecordError, match=r"ends at offset 300, but the log had reached offset 310"):
+        appended(tmp_path)
+    assert content(tmp_path) == before
+    # Without it, the snapshot of the end shows that a batch was lost.
+    checkpoint.unlink()
+    last.write_bytes(whole[: len(whole) - len(bytes(list(record.read_batches(whole))[-1]))])
+    with pytest.raises(CorruptRecordError, match=r"the log had reached offset 300"):
+        appended(tmp_path)
+    last.write_bytes(whole)
+    appended(tmp_path)
+
+
+def test_a_log_whose_last_segment_is_not_its_end_is_not_appended_to(tmp_path: Path) -> None:
+    job(tmp_path, {("t", 0): 300})
+    segments = sorted((tmp_path / "t-0").glob("*.log"))
+    # A copy of the beginning, as after an interrupted compaction.
+    content_of = list(record.read_batches(segments[-1].read_bytes()))
+    assert len(content_of) > 1
+    (tmp_path / "t-0" / f"{int(segments[-1].stem) + 1:020}.log").write_bytes(b"")
+    with pytest.raises(CorruptRecordError, match="but the log at offset 300"):
+        appended(tmp_path)
+
+
+def test_a_log_whose_batches_are_out_of_order_is_not_appended_to(tmp_path: Path) -> None:
+    job(tmp_path, {("t", 0): 300})
+    last = max((tmp_path / "t-0").glob("*.log"))
+    *batches, one, two = [bytes(each) for each in record.read_batches(last.read_bytes())]
+    last.write_bytes(b"".join([*batches, two, one]))
+    with pytest.raises(CorruptRecordError):
+        appended(tmp_path)

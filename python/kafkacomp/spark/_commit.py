@@ -28,8 +28,10 @@ from kafkacomp import _kafkacomp
 from kafkacomp._storage.commit_state import NAME, STAGING, Pending, State, read_state, write_state
 from kafkacomp._storage.names import is_segment, partition_of
 from kafkacomp._storage.state_file import open_file, open_folder, refuse, sync_folder
+from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.spark import _job_folder
 from kafkacomp.spark._conflicting_writers import check_untouched, lengths
+from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -155,6 +157,8 @@ def commit(
         def assemble(name: str) -> None:
             known_id = _topic_id(target / name) if name in logs else None
             continued = name in logs and not overwrite
+            if continued:
+                _check_end(target / name)
             _kafkacomp.assemble_log(
                 [each.path for each in partitions[name]],
                 out / name,
@@ -272,6 +276,27 @@ def _logs(target: Path) -> list[str]:
             if _is_log(folder):
                 found.append(folder.name)
     return sorted(found)
+
+
+def _check_end(folder: Path) -> None:
+    """Refuse to append to a log that would have offsets twice: it does not end with its last segment, or was longer."""
+    if not any(is_segment(path.name) for path in folder.iterdir()):
+        return
+    (partition,) = resolve(str(folder))
+    last = partition.segments[-1]
+    end, own = _kafkacomp.log_end(partition, "auto", judges=False), _kafkacomp.end_offset(last, "auto")
+    if end is None or own is None:
+        return  # assembling it names what is corrupt
+    if end != own:
+        raise CorruptRecordError(
+            f"{last.name}: ends at offset {own}, but the log at offset {end}: repair it before appending to it"
+        )
+    reached = _kafkacomp.reached_end(partition, end)
+    if reached is not None:
+        raise CorruptRecordError(
+            f"{last.name}: ends at offset {end}, but the log had reached offset {reached}, as verify says: repair it"
+            " before appending to it"
+        )
 
 
 def _is_log(folder: Path) -> bool:

@@ -1,7 +1,7 @@
 //! Finds the end of the log in a partition's folder, so that new segments can continue it.
 //!
 //! The log ends with its last segment. A truncated or corrupt batch there is an error, because a broker that recovers the log
-//! would drop everything after it. The producers are read from the `.snapshot` of the end. If there is none, they are read
+//! would drop everything after it; so is one with offsets that batches before it have. The producers are read from the `.snapshot` of the end. If there is none, they are read
 //! from the latest snapshot at or before the base offset of the last segment, and from the batches after it; without a
 //! snapshot, from all segments.
 //! Source: `UnifiedLog`, `LogLoader`, `ProducerStateManager.loadFromSnapshot`.
@@ -54,12 +54,12 @@ impl LogEnd {
         let (known_to, producers) = latest_snapshot(folder, within)?.unwrap_or((-1, ProducerState::new()));
         let epochs = leader_epochs(folder)?;
         let leader_epoch = epochs.last().map_or(0, |entry| entry.epoch);
-        let mut end = Self { end_offset: last, leader_epoch, producers, epochs, has_snapshot: false };
+        let mut end = Self { end_offset: i64::MIN, leader_epoch, producers, epochs, has_snapshot: false };
         let first = segments.partition_point(|&base| base <= known_to).saturating_sub(1);
         for &base in &segments[first..] {
+            end.end_offset = end.end_offset.max(base);
             end.walk(&folder.join(segment_name(base, "log")), known_to)?;
         }
-        end.end_offset = end.end_offset.max(last);
         if snapshots.contains(&end.end_offset) {
             // The snapshot of a broker that stopped has more than the log: expired producers, and batches that compaction removed.
             if let Some((_, producers)) = latest_snapshot(folder, &[end.end_offset])? {
@@ -98,6 +98,11 @@ impl LogEnd {
     ) -> Result<(), ContentError> {
         for batch in Batches::new(data, position) {
             let batch = batch?;
+            let first = batch.base_offset().unwrap_or_else(|| batch.last_offset());
+            if first < self.end_offset {
+                let (position, stored, expected) = (batch.position(), batch.offset_field(), self.end_offset);
+                return Err(ContentError::OffsetField { position, stored, expected });
+            }
             self.end_offset = batch.last_offset().saturating_add(1);
             let epoch = if batch.magic() >= 2 { batch.partition_leader_epoch() } else { -1 };
             if epoch > self.epochs.last().map_or(-1, |entry| entry.epoch) {
