@@ -176,3 +176,16 @@ def test_some(kinds: int, tmp_path: Path) -> None:
 def test_many(kinds: int, part: int, tmp_path: Path) -> None:
     """Thousands of logs have no difference."""
     assert not check(500, kinds, part, tmp_path)
+
+
+def test_an_index_entry_after_a_displaced_batch(tmp_path: Path) -> None:
+    """Reading begins at the entry for offset 11, where the batch of offset 10 is; that of 11 is before it."""
+    injected = intact(built(1, "none"))
+    (segment,) = [each for each in injected.segments if int(each.name) == 10]
+    segment.pieces[:2] = reversed(segment.pieces[:2])
+    where = injected.write(tmp_path)
+    everything = rows(where, 1, {})
+    assert [offset for offset, _ in everything] == list(range(20))
+    for start in range(20):
+        for threads in (1, 2):
+            assert rows(where, threads, {"start_offset": start}) == everything[start:]

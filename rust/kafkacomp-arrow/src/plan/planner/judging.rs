@@ -167,11 +167,12 @@ struct Reached {
     has_read: bool,
 }
 
-/// The rest of a piece whose bytes up to a position were read.
+/// The rest of a piece whose bytes up to a position were read. A piece that ends there was not, or its offsets would not be asked for any
+/// more: an index entry may lead behind it if its batch is displaced.
 fn from_position(piece: Piece, reached: Option<Reached>) -> Piece {
     match (piece.bytes, reached) {
         (Some((begin, stop)), Some(Reached { index, position, expected, .. }))
-            if piece.index == index && position > begin && position <= stop =>
+            if piece.index == index && position > begin && position < stop =>
         {
             Piece { bytes: Some((position, stop)), expected, ..piece }
         }
