@@ -59,7 +59,7 @@ def describe_partition(
 
 def _by_headers(partition: Partition, log_format: LogFormat, progress: Callable[[int], object] | None) -> PartitionInfo:
     """Summarize the headers, and name the segments that cannot be read."""
-    found, transactions = _kafkacomp.summarize_partition(partition, log_format, progress)
+    found, transactions, is_cut = _kafkacomp.summarize_partition(partition, log_format, progress)
     segments = tuple(
         SegmentInfo(each.name, each.base_offset, each.size, summary)
         if isinstance(summary, SegmentSummary)
@@ -71,7 +71,9 @@ def _by_headers(partition: Partition, log_format: LogFormat, progress: Callable[
     # A batch after a gap may have a wrong offset, for which a reader leaves it out.
     has_gaps = any(each.reason == "gap" for each in missing)
     is_repeated = any(each.summary is not None and each.summary.repeated_batches for each in segments)
-    is_judged = (has_gaps or is_repeated or not are_apart) and not described.errors
+    is_corrupt = any(each.reason == "corrupt" for each in missing)
+    is_odd = has_gaps or is_corrupt or is_repeated or is_cut or not are_apart or partition.is_misnamed
+    is_judged = is_odd and not described.errors
     if is_judged and not _is_message_set(described.counts):
         judged = _kafkacomp.judged_offsets(partition)
         if judged is not None:
@@ -102,7 +104,7 @@ def _described(partition: Partition, segments: tuple[SegmentInfo, ...], *, are_a
         sum(each.records for each in counts),
         is_complete and all(each.is_exact for each in summaries),
         is_complete and all(each.is_minimum for each in summaries),
-        next((each.first_offset for each in summaries if each.first_offset is not None), None),
+        min((each.first_offset for each in summaries if each.first_offset is not None), default=None),
         max((each.last_offset for each in summaries if each.last_offset is not None), default=None),
         missing=(),
         more_missing=0,

@@ -110,8 +110,9 @@ class SegmentSummary:
     zero_tail_bytes: int
 
 
-#: For each segment its summary, or the error that prevents reading it; and the transactions that are open at the end.
-Summaries: TypeAlias = "tuple[list[SegmentSummary | OSError | ValueError], list[OpenTransaction]]"
+#: For each segment its summary, or the error that prevents reading it; the transactions that are open at the end; and
+#: whether the end of a segment is gone, as its offset index shows.
+Summaries: TypeAlias = "tuple[list[SegmentSummary | OSError | ValueError], list[OpenTransaction], bool]"
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ class LogPartition:
     @cached_property
     def end_offset(self) -> int | None:
         """The log end offset: one more than the last offset; ``None`` if the end of the last segment is corrupt."""
-        return _kafkacomp.log_end(self._found, "auto", False)  # noqa: FBT003 - a position of the core's
+        return _kafkacomp.log_end(self._found, "auto")
 
     @property
     def high_watermark(self) -> int | None:

@@ -18,7 +18,7 @@ from kafkacomp import _kafkacomp
 from kafkacomp._storage.partition import SplitBoundaries
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.spark._errors import tell_loss
-from kafkacomp.spark._plan import split_segment, transactions
+from kafkacomp.spark._plan import OPEN_END, split_segment, transactions
 from kafkacomp.spark._rediscovery import PAUSE
 from kafkacomp.spark._select import name_of
 
@@ -30,8 +30,6 @@ _LOGGER = logging.getLogger("kafkacomp")
 
 #: The number of end offsets that are kept with their positions: a batch begins where one of the last few ended.
 _MARKS = 8
-#: A position after the end of any file.
-_OPEN_END = (1 << 63) - 1
 
 
 class PartitionLog:
@@ -52,6 +50,8 @@ class PartitionLog:
         self._judged_to: tuple[str, int] | None = None
         #: The transactions then.
         self._transactions: Transactions | None = None
+        #: The first offset, if a wrong name hides it.
+        self.start: int | None = None
         #: The offset after the last complete batch.
         self.end = 0
         #: The first offset that is not visible yet at the stream's isolation level.
@@ -110,13 +110,14 @@ class PartitionLog:
                 f" stream has read up to offset {reached - 1}"
             )
             tell_loss([loss], self._options)
-        if disorder is not None or (is_new and self._reaches_beyond(partition)):
+        if partition.is_misnamed or disorder is not None or (is_new and self._reaches_beyond(partition)):
             self._is_judged = True
         if not self._is_judged or self._judged_to == (last.name, self._follower.position):
             return
-        end = _kafkacomp.log_end(partition, self._options.log_format, True)  # noqa: FBT003 - a position of the core's
-        if end is not None:
-            self._follower.set_end_offset(end)
+        span = _kafkacomp.judged_span(partition, self._options.log_format)
+        if span is not None:
+            self.start = span[0] if partition.is_misnamed else None
+            self._follower.set_end_offset(span[1])
         if self._options.is_committed:
             self._transactions = transactions(partition, self._options)
         # What was appended before the files were read is not below the end.
@@ -197,7 +198,7 @@ class PartitionLog:
                 if _overlaps(each, first, stop)
             ]
         if last is None:  # the segment may have grown since it was listed
-            found[-1] = replace(found[-1], range=((found[-1].range or (0, 0))[0], _OPEN_END))
+            found[-1] = replace(found[-1], range=((found[-1].range or (0, 0))[0], OPEN_END))
         if next_base is not None:
             known = found[-1].boundaries or SplitBoundaries(None, None, segment.size, None)
             found[-1] = replace(found[-1], boundaries=known._replace(next_base=next_base))

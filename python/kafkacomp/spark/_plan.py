@@ -54,6 +54,8 @@ class Pruning(NamedTuple):
 
 #: The most segments on each side of a task's own that it gets to judge the partition.
 _MOST_BESIDE = 32
+#: A position after the end of any file.
+OPEN_END = (1 << 63) - 1
 
 #: No limit at all.
 EVERYTHING = Pruning()
@@ -200,7 +202,7 @@ def split_segment(segment: Segment, options: ReadOptions, next_base: int | None 
     """
     is_sized = segment.size > 0  # otherwise it is empty, or the storage does not list sizes
     if not is_sized and next_base is None:
-        return [segment]
+        return [replace(segment, range=(0, OPEN_END))]
     if is_sized and segment.size // 2 + segment.size % 2 <= options.split_size - options.split_size // 4:
         splits = [Split(0, segment.size, None)]
     else:
@@ -363,7 +365,7 @@ def _check_offset(name: str, offset: int, partition: Partition, options: ReadOpt
     if offset < first:
         problem = f"the log begins at {first}"
     elif offset > last.base_offset:
-        end = _kafkacomp.log_end(partition, options.log_format, False)  # noqa: FBT003 - a position of the core's
+        end = _kafkacomp.log_end(partition, options.log_format)
         if end is None or offset <= end:
             return
         problem = f"the log ends at {end}"

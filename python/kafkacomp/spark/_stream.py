@@ -125,6 +125,10 @@ class KafkaCompStreamReader(SentToExecutors, DataSourceStreamReader):
             return
         partition, log = seen.partition, seen.log
         parts = PartsOf(partition)
+        if partition.is_misnamed:  # names do not show which segments have the offsets
+            known = Transactions(None, log.aborted(start, end)) if self.options.is_committed else None
+            yield SegmentPartition(parts.part(list(partition.segments), known), start, end)
+            return
         for run in runs(segments_within(partition, start, end)):
             segment, next_base = run.segments[0]
             first = max(start, segment.base_offset or 0)

@@ -20,7 +20,7 @@ class Seen(NamedTuple):
     """The current state of a partition."""
 
     partition: Partition
-    #: The first offset, from the name of the first segment.
+    #: The first offset: that in the name of the first segment, unless a name is wrong.
     first: int
     log: PartitionLog
 
@@ -83,7 +83,7 @@ class Watch:
                 raise ValueError(f"{topic}-{number} is there twice, {other} and {last.name}: give the path of one")
             log = logs[key] = self._logs.get(key) or PartitionLog(self._options)
             log.look(partition)
-            view[key] = Seen(partition, first, log)
+            view[key] = Seen(partition, first if log.start is None else min(first, log.start), log)
         self._logs = logs
         self._has_begun = self._has_begun or bool(view)
         return view

@@ -60,13 +60,21 @@ pub fn end_offset(py: Python<'_>, source: SegmentFields<'_>, log_format: &str) -
     raised.or(py, found)
 }
 
-/// The end offset of a log; `None` if corruption hides it. If `judges`, it is that of the batches of all files.
+/// The end offset of a log; `None` if corruption hides it.
 #[pyfunction]
-pub fn log_end(py: Python<'_>, source: PartitionFields<'_>, log_format: &str, judges: bool) -> PyResult<Option<i64>> {
+pub fn log_end(py: Python<'_>, source: PartitionFields<'_>, log_format: &str) -> PyResult<Option<i64>> {
     let raised = Raised::default();
     let (partition, options) = (whole_partition(source, &raised)?, options(log_format, false, None));
-    let find = if judges { ends::judged_end } else { ends::log_end };
-    let found = py.detach(|| find(&partition, &options)).map_err(|error| scan_to_py(py, error));
+    let found = py.detach(|| ends::log_end(&partition, &options)).map_err(|error| scan_to_py(py, error));
+    raised.or(py, found)
+}
+
+/// The first offset of a log and the one after its last, by the batches of all files; `None` if there are none.
+#[pyfunction]
+pub fn judged_span(py: Python<'_>, source: PartitionFields<'_>, log_format: &str) -> PyResult<Option<(i64, i64)>> {
+    let raised = Raised::default();
+    let (partition, options) = (whole_partition(source, &raised)?, options(log_format, false, None));
+    let found = py.detach(|| ends::judged_span(&partition, &options)).map_err(|error| scan_to_py(py, error));
     raised.or(py, found)
 }
 

@@ -29,7 +29,8 @@ type Objects = Vec<Py<PyAny>>;
 type Judged = (Option<i64>, Option<i64>, Objects, u64);
 
 /// Summarizes each segment of a partition, in order: `SegmentSummary` objects, or the exception of a segment that cannot be read;
-/// and the transactions that are open at the end. `progress(bytes)` is called after each segment with its length.
+/// the transactions that are open at the end; and whether the end of a segment is gone, as its offset index shows.
+/// `progress(bytes)` is called after each segment with its length.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments are extracted to values")]
 pub fn summarize_partition(
@@ -37,18 +38,19 @@ pub fn summarize_partition(
     source: PartitionFields<'_>,
     log_format: &str,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(Objects, Objects)> {
+) -> PyResult<(Objects, Objects, bool)> {
     let raised = Raised::default();
     let found = partition(source, &raised)?;
     let owner = (found.topic.clone(), found.partition);
     let compaction = Compaction::of(found.topic.as_deref(), found.checkpoints.cleaned_to);
     let options = ScanOptions { log_format: LogFormat::for_name(log_format), ..ScanOptions::default() };
     let segments: Vec<_> = found.segments.into_iter().map(|segment| interruptible(segment, &raised)).collect();
-    let mut summaries = Vec::new();
+    let (mut summaries, mut is_cut) = (Vec::new(), false);
     let open = py.detach(|| {
         summary::summarize_partition(&segments, compaction, &options, &mut |segment, summarized| {
             let made = Python::attach(|py| match summarized {
                 Ok(summarized) => {
+                    is_cut |= summarized.is_cut;
                     let made = summary_to_py(py, &segment.name, &owner, &summarized)?.unbind();
                     if let Some(progress) = &progress {
                         call(progress.bind(py), (summarized.summary.length,))?;
@@ -73,7 +75,7 @@ pub fn summarize_partition(
         ControlFlow::Continue(open) => open,
         ControlFlow::Break(error) => return Err(error),
     };
-    Ok((summaries, open_to_py(py, open)?.into_iter().map(Bound::unbind).collect()))
+    Ok((summaries, open_to_py(py, open)?.into_iter().map(Bound::unbind).collect(), is_cut))
 }
 
 /// The first and last offset of a partition that a scan delivers, and the missing ones: `MissingRange` objects, and the number of
@@ -98,7 +100,7 @@ fn summary_to_py<'py>(
     py: Python<'py>,
     name: &str,
     (topic, partition): &(Option<Arc<str>>, Option<i32>),
-    Summarized { summary, bytes_read }: &Summarized,
+    Summarized { summary, bytes_read, .. }: &Summarized,
 ) -> PyResult<Bound<'py, PyAny>> {
     let missing = summary.missing.ranges().iter();
     let missing: Vec<_> = missing

@@ -10,8 +10,8 @@ use crate::report::ScanError;
 
 /// The offset after the last one of a log; `None` if corrupt bytes before intact batches hide it.
 ///
-/// It is the end of the last segment, unless the one before reaches beyond the start of it, or its last batches are not in order:
-/// then all files show where the log ends.
+/// It is the end of the last segment, unless a segment is misnamed, the one before the last reaches beyond its start, or its last
+/// batches are not in order: then all files show where the log ends.
 ///
 /// # Errors
 /// An I/O error, or a log format that cannot be determined.
@@ -29,21 +29,20 @@ pub fn log_end(partition: &Partition, options: &ScanOptions) -> Result<Option<i6
         Some(before) => end_offset(before, options)?.is_some_and(|before| before > base),
         None => false,
     };
-    let is_in_order = end.is_some_and(|end| end >= base) && !reaches_beyond;
+    let is_in_order = end.is_some_and(|end| end >= base) && !reaches_beyond && !partition.is_misnamed;
     if is_in_order || open(last, options)?.log_format == LogFormat::MessageSet {
         return Ok(end);
     }
-    judged_end(partition, options)
+    Ok(judged_span(partition, options)?.map(|(_, end)| end))
 }
 
-/// The offset after the last one of a log, by the batches of all its files; `None` if no offset is found.
+/// The first offset of a log and the one after its last, by the batches of all its files; `None` if no offset is found.
 ///
 /// # Errors
 /// An I/O error.
-pub fn judged_end(partition: &Partition, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
+pub fn judged_span(partition: &Partition, options: &ScanOptions) -> Result<Option<(i64, i64)>, ScanError> {
     let options = ScanOptions { on_error: OnError::Skip, ..options.clone() };
-    let judged = judged::judge(partition, partition.compaction(), &options)?;
-    Ok(judged.end)
+    Ok(judged::judge(partition, partition.compaction(), &options)?.span)
 }
 
 /// The offset that a log had reached, if other files than its segments show that it is above `end`.

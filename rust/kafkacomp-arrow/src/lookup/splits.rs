@@ -144,7 +144,14 @@ impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
                     break self.known;
                 } else if let Some(before) = before {
                     left = left.saturating_sub(1);
-                    match self.boundary(&before, &header, (next.as_ref(), hop == Hop::End), &mut buffer)? {
+                    let found = self.boundary(&before, &header, (next.as_ref(), hop == Hop::End), &mut buffer)?;
+                    // The header of a compressed message does not have its first offset.
+                    let first = found.0.and_then(|boundary| boundary.first_offset);
+                    if first.is_some_and(|first| first <= before.last_offset) {
+                        self.is_disordered = true;
+                        return Ok(None);
+                    }
+                    match found {
                         (Some(boundary), true) if next.is_some() || in_order.is_none() => {
                             (self.known, self.reached) = (header.position, Some(header.last_offset));
                             return Ok(Some((header.position, Some(boundary))));

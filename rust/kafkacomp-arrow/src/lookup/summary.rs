@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use kafkacomp_core::log::index::MAX_RELATIVE_OFFSET;
+use kafkacomp_core::log::map::truncation::truncation;
 use kafkacomp_core::log::{
-    Compaction, LogFormat, OpenTransaction, OpenTransactions, ReadAt, SegmentSummary, Summarizer,
+    Compaction, LogFormat, OffsetIndex, OpenTransaction, OpenTransactions, ReadAt, SegmentSummary, Summarizer,
 };
 
 use crate::lookup::log_format::log_format_of;
@@ -22,6 +23,8 @@ pub struct Summarized {
     pub summary: SegmentSummary,
     /// The number of bytes that were read for it.
     pub bytes_read: u64,
+    /// Whether its offset index shows that its end is gone. In object stores, the index is not read for that.
+    pub is_cut: bool,
 }
 
 /// The offsets of a partition, as a scan that judges it delivers them.
@@ -48,9 +51,7 @@ pub fn judged_offsets(partition: &Partition, options: &ScanOptions) -> Result<Op
     let id = PartitionId { index: 0, topic: partition.topic.clone(), partition: partition.partition };
     let mut missing = MissingOffsets::default();
     judged.between((i64::MIN, i64::MAX), &mut |segment, range| missing.add(&id, segment, range));
-    let mut pieces = judged.pieces.iter().filter_map(|piece| piece.offsets);
-    let span = pieces.next().map(|(first, end)| (first, pieces.next_back().map_or(end, |(_, end)| end)));
-    Ok(Some(JudgedOffsets { span, missing }))
+    Ok(Some(JudgedOffsets { span: judged.span, missing }))
 }
 
 /// Takes a segment and its summary, or its error.
@@ -66,8 +67,12 @@ pub fn summarize_partition<B>(
 ) -> ControlFlow<B, Vec<(i64, OpenTransaction)>> {
     let mut transactions = OpenTransactions::default();
     let mut counted_to = None;
-    for segment in segments {
-        let summarized = summarize(segment, options, counted_to, compaction, &mut transactions);
+    let following = segments.iter().skip(1).map(|segment| segment.base_offset).chain([None]);
+    for (segment, next_base) in segments.iter().zip(following) {
+        let mut summarized = summarize(segment, options, counted_to, compaction, &mut transactions);
+        if let Ok(found) = &mut summarized {
+            found.is_cut = is_cut(segment, &found.summary, next_base);
+        }
         if let Ok(Summarized { summary, .. }) = &summarized {
             counted_to = counted_to.max(believed_end(segment, summary));
         }
@@ -83,6 +88,23 @@ fn believed_end(segment: &Segment, summary: &SegmentSummary) -> Option<i64> {
     let is_of_batches = summary.counts.keys().all(|format| format.magic.is_some());
     let last = summary.last_offset.filter(|&last| is_of_batches && is_believed(last))?;
     Some(last.saturating_add(1))
+}
+
+/// Whether the offset index of a segment shows that its end is gone, where offsets are missing up to the next one.
+fn is_cut(segment: &Segment, summary: &SegmentSummary, next_base: Option<i64>) -> bool {
+    let Some((base, next_base)) = segment.base_offset.zip(next_base).filter(|_| segment.files.is_local()) else {
+        return false;
+    };
+    let expected = summary.last_offset.map_or(base, |last| last.saturating_add(1));
+    if expected >= next_base || summary.counts.keys().any(|format| format.magic.is_none()) {
+        return false;
+    }
+    let index = segment.files.offset_index();
+    let Ok(index) = OffsetIndex::parse(&index, base) else { return false };
+    let entries: Vec<_> = index.iter().collect();
+    // What cannot be read is no evidence.
+    let found = segment.files.open().ok().map(|source| truncation(source.as_ref(), &entries, (expected, next_base)));
+    found.and_then(Result::ok).flatten().is_some()
 }
 
 fn summarize(
@@ -102,7 +124,7 @@ fn summarize(
         LogFormat::Records => summarizer.batches(&source),
     };
     let summary = summary.map_err(|error| ScanError::chunk(&segment.name, error))?;
-    Ok(Summarized { summary, bytes_read: source.bytes.load(Ordering::Relaxed) })
+    Ok(Summarized { summary, bytes_read: source.bytes.load(Ordering::Relaxed), is_cut: false })
 }
 
 /// A source that counts the bytes that are read.

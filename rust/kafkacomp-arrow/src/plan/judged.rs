@@ -73,8 +73,8 @@ impl Wrong {
 pub struct Judged {
     /// What is read, in the order of offsets.
     pub pieces: Vec<Piece>,
-    /// The offset after the last one that is read, if the bytes are as headers show them.
-    pub end: Option<i64>,
+    /// The first offset that is read and the one after the last, if the bytes are as headers show them.
+    pub span: Option<(i64, i64)>,
     /// The offset that the log had reached, if other files show one.
     pub reached: Option<i64>,
     /// What is wrong, in the order of offsets.
@@ -214,8 +214,9 @@ impl Judgement<'_> {
             self.map.missing().iter().map(|missing| (Arc::clone(self.files.name(missing.file)), self.range(missing)));
         let mut wrong = self.wrong();
         wrong.sort_by_key(|each| each.at);
-        let end = pieces.last().and_then(|piece| piece.offsets).map(|(_, end)| end);
-        Judged { pieces, end, reached: self.reached, wrong, missing: missing.collect() }
+        let mut offsets = pieces.iter().filter_map(|piece| piece.offsets);
+        let span = offsets.next().map(|(first, end)| (first, offsets.next_back().map_or(end, |(_, end)| end)));
+        Judged { pieces, span, reached: self.reached, wrong, missing: missing.collect() }
     }
 
     fn range(&self, missing: &MissingOffsets) -> MissingRange {

@@ -411,7 +411,7 @@ impl Open {
     pub fn finish(&mut self, finish: Finish, is_last: bool) -> bool {
         // What was in corrupt bytes at the end of the log is not known, whatever their headers say.
         let judged = self.context.judged.as_ref();
-        let known_end = |end: i64| match judged.filter(|judged| judged.end == Some(end)) {
+        let known_end = |end: i64| match judged.filter(|judged| judged.span.is_some_and(|(_, last)| last == end)) {
             Some(judged) => judged.reached.map(|reached| reached.min(end)),
             None => Some(end),
         };

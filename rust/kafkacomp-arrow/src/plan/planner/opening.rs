@@ -141,12 +141,13 @@ impl Planner {
         if are_same || partition.is_misnamed || is_judged_first {
             return self.is_of_batches(first);
         }
-        // Another task reads what is before. In an object store, only what nothing follows is looked for.
+        // Another task reads what is before; what it has beyond its end may fill a gap of any split. In an object store, only what
+        // nothing follows is looked for.
         let is_looked_for = first.files.is_local() || ends_openly(segments);
-        let is_first_split = first.is_of_task() && first.boundaries.begin.is_none() && is_looked_for;
-        let start = partition.start_offset.max(first.base_offset.filter(|_| is_first_split));
+        let is_of_task = first.is_of_task() && is_looked_for;
+        let start = partition.start_offset.max(first.base_offset.filter(|_| is_of_task));
         let Some(start) = start else { return Ok(false) };
-        if is_first_split && partition.context.is_empty() {
+        if is_of_task && first.boundaries.begin.is_none() && partition.context.is_empty() {
             partition.add_siblings()?;
         }
         let files = partition.segments.iter().chain(&partition.context);

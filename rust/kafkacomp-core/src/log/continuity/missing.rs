@@ -7,7 +7,8 @@ pub enum MissingReason {
     Corrupt,
     /// There are no bytes between the batches before and after, or no segment.
     Gap,
-    /// There are no bytes, but an index or a checkpoint shows that there were, which compaction does not explain. Reports call it a gap.
+    /// There are no bytes, and compaction does not explain it: an index or a checkpoint shows that there were some, or the file has
+    /// nothing but batches of other places. Reports call it a gap.
     Truncated,
     /// Compaction removed the records.
     Compacted,

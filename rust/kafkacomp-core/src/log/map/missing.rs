@@ -169,9 +169,9 @@ impl<'a, 'f> Reasons<'a, 'f> {
             let found = wrong.within(around, may_be_preallocated);
             let has_home = self.placed.last_in_place(file).is_some();
             if found.facts > 0 {
-                // A file that has nothing but copies is not corrupt: what should be in it is not there.
+                // A file that has nothing but batches of other places is not corrupt: what should be in it is not there.
                 let is_corrupt = has_home || found.ranges > 0;
-                return Some(if is_corrupt { MissingReason::Corrupt } else { MissingReason::Gap });
+                return Some(if is_corrupt { MissingReason::Corrupt } else { MissingReason::Truncated });
             }
         }
         (is_tail && segment.is_truncated).then_some(MissingReason::Truncated)

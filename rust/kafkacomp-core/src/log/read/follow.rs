@@ -23,8 +23,8 @@ use crate::record::{RecordBatch, RecordReader};
 
 /// The largest decompressed size of a control batch. The value of a marker has 6 bytes.
 const CONTROL_BYTES: usize = 64 << 10;
-/// If this many zeros follow an invalid header, the rest of the file is preallocated. It is the size of a page.
-const RESERVED: usize = 4 << 10;
+/// If this many zeros follow an invalid header, the rest of the file is preallocated. File systems lose fewer pages at once.
+const RESERVED: usize = 64 << 10;
 
 /// Why following a segment ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -319,16 +319,17 @@ impl Findings<'_> {
             let Some(report) = reports.get_mut(index) else { continue };
             let next = self.facts(each.file).get(self.map.facts_around(each).end);
             let position = next.map_or(report.length, |fact| fact.bytes().start());
+            let is_cut = each.reason == MissingReason::Truncated;
+            let cut = self.log.truncated(each.file).filter(|_| is_cut);
+            let cut = cut.map(|error| (error.position(), error.to_string()));
+            let cut = cut.or_else(|| Some((position, end_text(self.map.end_witness(each).filter(|_| is_cut)?))));
             match each.reason {
-                MissingReason::Gap => {
-                    positions.insert((index, offsets.start()), position);
-                    report.add_missing(position, gap_text(offsets, position), Some(offsets), true);
-                }
-                MissingReason::Truncated => {
-                    if let Some(error) = self.log.truncated(each.file) {
-                        report.add_error(error.position(), error.to_string(), Some(offsets));
-                    } else if let Some(witness) = self.map.end_witness(each) {
-                        report.add_error(position, end_text(witness), Some(offsets));
+                MissingReason::Gap | MissingReason::Truncated => {
+                    if let Some((position, text)) = cut {
+                        report.add_error(position, text, Some(offsets));
+                    } else {
+                        positions.insert((index, offsets.start()), position);
+                        report.add_missing(position, gap_text(offsets, position), Some(offsets), true);
                     }
                 }
                 MissingReason::Compacted => {
