@@ -26,15 +26,16 @@ class Faulty(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
     #: Called instead of giving the size, or the content of a side file.
     at_size: ClassVar[Any] = None
     at_side: ClassVar[Any] = None
-    #: How many ranged reads there were.
+    #: How many ranged reads there were, and how many listings.
     reads: ClassVar[int] = 0
+    listings: ClassVar[int] = 0
 
     @classmethod
     def fill(cls, contents: Mapping[str, bytes], folder: str = "t-0") -> str:
         """Put segments there, by the digits of their names, and nothing else; returns the partition's URL."""
         cls.files = {f"/{folder}/{name}.log": content for name, content in contents.items()}
         cls.fault = cls.at_size = cls.at_side = None
-        cls.reads = 0
+        cls.reads = cls.listings = 0
         return f"{PROTOCOL}://{folder}"
 
     @staticmethod
@@ -54,6 +55,7 @@ class Faulty(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
 
     def ls(self, path: str, detail: bool = True, **_: object) -> list[Any]:  # noqa: FBT002 - fsspec's own
         """List a folder."""
+        type(self).listings += 1
         path = self._strip_protocol(path)
         found = sorted(name for name in self.files if name.rpartition("/")[0] == path)
         return [self.info(name) for name in found] if detail else found

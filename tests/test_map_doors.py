@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 import struct
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 import kafkacomp as kc
+from faulty_files import Faulty
 from kafkacomp import log, record
 
 if TYPE_CHECKING:
@@ -146,13 +146,17 @@ def test_a_base_offset_that_is_too_high(tmp_path: Path) -> None:
     assert info.records == report.covered_offsets_count == 70 - len(missing(report))
 
 
-def test_the_time_is_linear_in_segments(tmp_path: Path) -> None:
-    def seconds(count: int) -> float:
-        files = {5 * index: batch(5 * index) for index in range(count)}
-        folder = written(tmp_path / f"{count}" / "t-0", files)
-        start = time.process_time()
-        assert log.verify_partition(folder).is_intact
-        return time.process_time() - start
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_what_is_read_is_linear_in_segments(is_damaged: bool) -> None:
+    """No segment has the others listed or read again, even if in each of them batches have changed places."""
 
-    seconds(10)
-    assert seconds(1600) < 9 * seconds(400) + 0.2
+    def calls(count: int) -> tuple[int, int]:
+        parts = [(batch(10 * index), batch(10 * index + 5)) for index in range(count)]
+        files = {f"{10 * index:020}": b"".join(each[:: -1 if is_damaged else 1]) for index, each in enumerate(parts)}
+        report = kc.LogDir(Faulty.fill(files)).verify()
+        assert (report.is_intact, list(report.missing)) == (not is_damaged, [])
+        return Faulty.reads, Faulty.listings
+
+    few, many = calls(50), calls(200)
+    assert many[0] <= 4 * few[0]
+    assert many[1] == few[1]

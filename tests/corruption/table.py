@@ -1,4 +1,4 @@
-"""The table of docs/corruption.md: what each tool answers to each kind of corruption, by asking them.
+"""The table of docs/corruption-tools.md: what each tool answers to each kind of corruption, by asking them.
 
 ``python -m corruption.table`` in the folder ``tests`` renews it; a test fails if it is not current.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PAGE", "renewed"]
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "corruption.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "corruption-tools.md"
 BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->\n"
 #: Columns, and the tool that is asked.
 COLUMNS = {

@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pytest
 
-import kafkacomp as kc
+from corruption.counts import differences
 from corruption.inject import KINDS, applies, inject
 from corruption.logs import all_logs
 
@@ -24,19 +23,7 @@ def faults_of(kind: str, log: Log, seed: object, folder: Path) -> list[str]:
     """Inject once, and list what ``info`` calls exact although a scan gets something else."""
     injected = inject(log, kind, random.Random(f"info {seed} {kind} {log.name}"))
     where = injected.write(folder)
-    rows = pa.table(kc.scan(where, columns=["offset", "timestamp"], on_error="skip"))
-    times = [each for each in rows.column("timestamp").cast(pa.int64()).to_pylist() if each not in {None, -1}]
-    span = (min(times, default=None), max(times, default=None))
-    plain, deep = kc.LogDir(where).info(), kc.LogDir(where).info(deep=True)
-    found = []
-    if deep.is_exact and (deep.records, deep.first_timestamp, deep.last_timestamp) != (rows.num_rows, *span):
-        found.append(f"deep: {deep.records} records, {deep.first_timestamp} to {deep.last_timestamp}")
-    # Headers do not show that the content of a batch is corrupt.
-    reports = [report for each in deep.partitions if each.report for report in each.report.segments.values()]
-    is_content_corrupt = any(each.corrupt_batches for each in reports)
-    if plain.is_exact and plain.records != rows.num_rows and not is_content_corrupt:
-        found.append(f"headers: {plain.records} records")
-    return [f"{log.name}, {kind} ({seed}): {injected.what}: {each}; read: {rows.num_rows}, {span}" for each in found]
+    return [f"{log.name}, {kind} ({seed}): {injected.what}: {each}" for each in differences(where)]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -3,55 +3,30 @@
 from __future__ import annotations
 
 import random
-import struct
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import kafkacomp as kc
+from corruption.small_logs import (
+    PAGE,
+    batch,
+    batches,
+    bytes_of,
+    folder_of,
+    four_segments,
+    joined,
+    overwritten,
+    untouched,
+    with_offset,
+)
 from kafkacomp import log, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-PAGE = 4096
-#: The offsets of a batch and its bytes.
-Batch = tuple[range, bytes]
-
-
-def batch(first: int, count: int = 5, *, epoch: int = 3, magic: int = 2, codec: str = "none", what: str = "") -> Batch:
-    """A batch of about 1,000 bytes, whose values have their offsets."""
-    noise = random.Random(f"{first} {what}")
-    settings = {} if magic < 2 else {"partition_leader_epoch": epoch}
-    builder = record.RecordBatchBuilder(magic, codec, base_offset=first, **settings)  # type: ignore[arg-type]
-    for offset in range(first, first + count):
-        value = f"{what} {offset} {noise.randbytes(90).hex()}".encode()
-        builder.append(value, timestamp=-1 if magic == 0 else 7, offset=offset)
-    return range(first, first + count), builder.build()
-
-
-def batches(offsets: range, count: int = 5, **options: Any) -> list[Batch]:
-    return [batch(first, count, **options) for first in offsets[::count]]
-
-
-def joined(parts: Iterable[Batch]) -> bytes:
-    return b"".join(data for _, data in parts)
-
-
-def with_offset(part: Batch, offset: int) -> Batch:
-    return part[0], struct.pack(">q", offset) + part[1][8:]
-
-
-def with_epoch(part: Batch, epoch: int) -> Batch:
-    return part[0], part[1][:12] + struct.pack(">i", epoch) + part[1][16:]
-
-
-def folder_of(path: Path, segments: dict[int, bytes]) -> Path:
-    path.mkdir(parents=True)
-    for base, data in segments.items():
-        (path / f"{base:020}.log").write_bytes(data)
-    return path
+    from corruption.small_logs import Batch
 
 
 def rows(data: bytes) -> list[tuple[int, bytes | None]]:
@@ -68,20 +43,6 @@ def written(folder: Path) -> list[tuple[int, bytes | None]]:
 def truth(parts: Iterable[Batch]) -> list[tuple[int, bytes | None]]:
     """The rows of batches that were in a log."""
     return sorted(row for _, data in parts for row in rows(data))
-
-
-def untouched(parts: Sequence[Batch], at: int, length: int = PAGE) -> list[Batch]:
-    """The batches of a file outside of these bytes."""
-    found, position = [], 0
-    for part in parts:
-        if position + len(part[1]) <= at or at + length <= position:
-            found.append(part)
-        position += len(part[1])
-    return found
-
-
-def overwritten(data: bytes, at: int, page: bytes) -> bytes:
-    return data[:at] + page + data[at + len(page) :]
 
 
 def missing_of(report: Any) -> list[tuple[int, int]]:
@@ -114,14 +75,6 @@ def check(tmp_path: Path, segments: dict[int, bytes], kept: Sequence[Batch], off
             write(folder, tmp_path / name)
         assert not (tmp_path / name).exists()
     return report
-
-
-def four_segments(start: int = 0) -> dict[int, list[Batch]]:
-    return {base: batches(range(base, base + 50)) for base in range(start, start + 200, 50)}
-
-
-def bytes_of(segments: dict[int, list[Batch]]) -> dict[int, bytes]:
-    return {base: joined(parts) for base, parts in segments.items()}
 
 
 def test_a_page_of_another_log_at_the_start_of_a_segment_costs_what_it_covers(tmp_path: Path) -> None:

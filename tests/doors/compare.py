@@ -1,4 +1,4 @@
-"""Where the doors' answers about one folder differ, apart from the differences that docs/corruption.md lists."""
+"""Where the doors' answers about one folder differ, apart from the differences that docs/corruption-tools.md lists."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import kafkacomp as kc
+from corruption.bounds import is_part
 from doors.answers import Answer, Source
 from doors.copies import COPIES
-from doors.readers import LENIENT, READERS, exported, polars, scanned, scanned_log_dir, spark, streamed
+from doors.readers import COMMITTED, LENIENT, READERS, exported, polars, scanned, scanned_log_dir, spark, streamed
 from doors.reporters import REPORTERS, described, dumped
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def of_readers(source: Source, lenient: Answer, strict: Answer) -> list[str]:
         found += _same(name, ask(source), lenient)
     for name, ask in REPORTERS.items():
         found += _same(name, ask(source), lenient)
+    found += _committed(source, lenient)
     found += _strict(source, lenient, strict)
     found += _info(source, lenient, strict)
     return found
@@ -62,6 +64,27 @@ def _same(name: str, answer: Answer, wanted: Answer) -> list[str]:
     if answer.missing is not None and answer.missing != wanted.missing:
         found.append(f"{name} names {answer.missing}, the scan {wanted.missing}")
     return found
+
+
+def _committed(source: Source, lenient: Answer) -> list[str]:
+    """Committed readers agree, and leave out whole transactions, or all from the first open one on."""
+    answers = {name: ask(source) for name, ask in COMMITTED.items()}
+    first = next(iter(answers.values()))
+    found = [difference for name, answer in answers.items() for difference in _same(name, answer, first)]
+    if not set(first.rows or []) <= set(lenient.rows or []):
+        found.append("committed rows are not among those of the scan")
+    if not _is_cut(first.missing or [], lenient.missing or []):
+        found.append(f"committed: the scan names {first.missing}, and {lenient.missing} if nothing is left out")
+    return found
+
+
+def _is_cut(missing: list[Range], whole: list[Range]) -> bool:
+    """Whether ranges are the first ones of others, of which the last may be incomplete."""
+    if not missing:
+        return True
+    *before, (start, end, reason) = missing
+    at = len(before)
+    return before == whole[:at] and at < len(whole) and whole[at][::2] == (start, reason) and end <= whole[at][1]
 
 
 def _strict(source: Source, lenient: Answer, strict: Answer) -> list[str]:
@@ -105,7 +128,7 @@ def _info(source: Source, lenient: Answer, strict: Answer) -> list[str]:
         counts = answer.counts
         if is_judged and (options or not _has_wrappers(answer)):
             found += _same(name, answer, lenient)
-        elif is_judged and not set(answer.missing or []) <= set(lenient.missing or []):
+        elif is_judged and not all(is_part(each, lenient.missing or []) for each in answer.missing or []):
             found.append(f"{name} names {answer.missing}, the scan {lenient.missing}")
         if is_judged and counts["isExact"] and counts["records"] != len(rows):
             found.append(f"{name} counts {counts['records']} records of {len(rows)}")
@@ -168,10 +191,10 @@ def _dump(source: Source, lenient: Answer, strict: Answer) -> list[str]:
     rows, wanted = answer.rows or [], lenient.rows or []
     found = []
     if strict.error is None:
-        found += _same("dump", Answer(rows), lenient)
+        found += _same("dump", Answer(_without_cleaned(rows, lenient)), lenient)
         found += [f"dump: {each}" for each in answer.counts["complaints"]]
-    elif answer.counts["complaints"] and not set(rows) <= set(wanted):
-        found.append(f"dump shows offset {min(set(rows) - set(wanted))[0]}, which the scan does not deliver")
+    elif strange := _strange(answer, lenient):
+        found.append(f"dump shows offset {strange[0]}, which the scan neither delivers nor skips")
     elif not answer.counts["complaints"] and not {row[1:] for row in rows} >= {row[1:] for row in wanted}:
         # It shows the offsets that are stored, also where the scan restores them.
         found.append(f"dump does not show offset {min(set(wanted) - set(rows))[0]}, which the scan delivers")
@@ -183,6 +206,34 @@ def _dump(source: Source, lenient: Answer, strict: Answer) -> list[str]:
     if strict.error is None and deep["isExact"] and batches != answer.counts["batches"]:
         found.append(f"info --deep counts {batches} batches, dump {answer.counts['batches']}")
     return found
+
+
+def _overlap(lenient: Answer) -> bool:
+    """Whether files overlap: one may have records that compaction has removed from the other."""
+    return any(" overlap: " in each for each in lenient.counts["warnings"])
+
+
+def _without_cleaned(rows: list[Row], lenient: Answer) -> list[Row]:
+    """The rows of ``dump`` without those that compaction has removed from the file that is read."""
+    delivered = {row[0] for row in lenient.rows or []}
+    return [row for row in rows if row[0] in delivered] if _overlap(lenient) else rows
+
+
+def _strange(dump: Answer, lenient: Answer) -> list[int]:
+    """The offsets of rows that ``dump`` shows, and that a scan neither delivers, at whichever offset, nor skips."""
+    if _overlap(lenient):
+        return []
+    delivered = {row[1:] for row in lenient.rows or []}
+    skipped = [(Path(each.file).name, each.position, each.length) for each in lenient.counts["skipped"]]
+
+    def is_skipped(file: str, position: int) -> bool:
+        return any(name == file and start <= position < start + length for name, start, length in skipped)
+
+    return [
+        row[0]
+        for row, places in dump.counts["places"].items()
+        if row[1:] not in delivered and not any(is_skipped(*place) for place in places)
+    ]
 
 
 def _copies(source: Source, lenient: Answer, strict: Answer) -> list[str]:
@@ -197,9 +248,14 @@ def _copies(source: Source, lenient: Answer, strict: Answer) -> list[str]:
             continue
         wanted = Answer(_of_magic_2(lenient.rows or []), lenient.missing) if name == "convert" else lenient
         found += _same(name, answer, wanted)
-        kept = _within(source, lenient).missing
-        if "again" in answer.counts and _offsets(answer.counts["again"]) != _offsets(kept):
-            found.append(f"the scan of the result of {name} names {answer.counts['again']}, that of the source {kept}")
+        # Nothing in a copy shows what is missing after its last record.
+        end = max((row[0] for row in answer.rows or []), default=-1)
+        again, before = (
+            [each for each in _offsets(missing) if each[0] < end]
+            for missing in (answer.counts.get("again"), lenient.missing)
+        )
+        if "again" in answer.counts and again != before:
+            found.append(f"the scan of the result of {name} names {again}, that of the source {before}")
     return found
 
 

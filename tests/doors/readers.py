@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kafkacomp import ScanReader
 
-__all__ = ["READERS", "exported", "polars", "scanned", "spark", "streamed"]
+__all__ = ["COMMITTED", "READERS", "exported", "polars", "scanned", "spark", "streamed"]
 
 
 def _read(reader: ScanReader) -> Answer:
@@ -32,7 +32,12 @@ def _read(reader: ScanReader) -> Answer:
             rows += rows_of([batch])
     except ERRORS as raised:
         error = raised
-    return Answer(rows, ranges_of(reader.report.missing), error)
+    return Answer(
+        rows,
+        ranges_of(reader.report.missing),
+        error,
+        {"skipped": reader.report.skipped, "warnings": reader.report.warnings},
+    )
 
 
 def scanned(source: Source, **options: Any) -> Answer:
@@ -107,4 +112,20 @@ READERS: dict[str, Callable[[Source], Answer]] = {
     "Spark, splits of 300 bytes": lambda source: spark(source, splitSize="300", **LENIENT),
     "Spark, splits of 4 KiB": lambda source: spark(source, splitSize="4k", **LENIENT),
     "Spark, whole segments": lambda source: spark(source, splitSize="1g", **LENIENT),
+}
+
+#: Doors that leave out what is corrupt, and what was not committed: they deliver the same rows.
+COMMITTED: dict[str, Callable[[Source], Answer]] = {
+    "scan, committed": partial(scanned, on_error="skip", isolation_level="read_committed", threads=1),
+    "scan, committed, 2 threads": partial(
+        scanned, on_error="skip", isolation_level="read_committed", threads=2, batch_rows=7
+    ),
+    "polars, committed": partial(polars, on_error="skip", isolation_level="read_committed"),
+    "export, committed": lambda source: exported(source, "--on-error", "skip", "--isolation-level", "read_committed"),
+    "Spark, committed, splits of 4 KiB": lambda source: spark(
+        source, splitSize="4k", isolationLevel="read_committed", **LENIENT
+    ),
+    "Spark, committed, whole segments": lambda source: spark(
+        source, splitSize="1g", isolationLevel="read_committed", **LENIENT
+    ),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import kafkacomp as kc
@@ -73,31 +74,42 @@ def dumped(source: Source) -> Answer:
     """``kafkacomp dump --deep --json`` of all files.
 
     The rows are the records of batches with the right checksum in the order of offsets, each once. The counts are
-    ``batches``, those with offsets that no batch before them has, and ``complaints`` about corrupt segments.
+    ``batches``, those with offsets that no batch before them has, ``places``, the file and the byte of each row's
+    batch, and ``complaints`` about corrupt segments.
     """
     keys = [each for each in source.arguments if each.startswith("--encryption-key")]
     _, out, err = command("dump", source.path, "--deep", "--json", *keys)
-    rows: set[Row] = set()
-    batches, end, is_shown = 0, -1, False
+    places: dict[Row, set[tuple[str, int]]] = {}
+    offsets: set[int] = set()
+    batches, is_shown, place = 0, False, ("", 0)
     for row in map(json.loads, out.splitlines()):
         if not row["file"].endswith(".log"):  # a snapshot of the metadata log has batches, too
             continue
         if row["type"] == "batch":
-            last = row["lastOffset"] if row["magic"] >= 2 else row["offset"]
-            batches += row["isvalid"] and last > end
-            end = max(end, last) if row["isvalid"] else end
+            own = _offsets_of(row)
+            batches += row["isvalid"] and not offsets.issuperset(own)
+            offsets |= own if row["isvalid"] else set()
             is_shown = row["isvalid"] and not row.get("isControl")
+            place = Path(row["file"]).name, row["position"]
         elif row["type"] == "record" and is_shown:
             kind = _TYPES[row["timestampType"]]
-            rows.add(row_of(row["offset"], kind, _bytes(row, "key"), _bytes(row, "payload")))
+            shown = row_of(row["offset"], kind, _bytes(row, "key"), _bytes(row, "payload"))
+            places.setdefault(shown, set()).add(place)
     lines = err.splitlines()
     named = [match for line in lines if line.startswith(_MISSING) for match in _RANGE.finditer(line)]
     complaints = [line for line in lines if not line.startswith((_MISSING, _WARNING)) and "index: " not in line]
     return Answer(
-        sorted(rows),
+        sorted(places),
         ranges_of([_numbers(each) for each in named]),
-        counts={"batches": batches, "complaints": complaints},
+        counts={"batches": batches, "places": places, "complaints": complaints},
     )
+
+
+def _offsets_of(batch: dict[str, Any]) -> set[int]:
+    """The offsets of a batch as far as its header has them."""
+    if batch["magic"] < 2:
+        return {batch["offset"]}
+    return {batch["lastOffset"], *range(batch["baseOffset"], min(batch["lastOffset"], batch["baseOffset"] + 10_000))}
 
 
 def dumped_messages(source: Source) -> list[Row]:

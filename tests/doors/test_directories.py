@@ -20,7 +20,6 @@ from doors.compare import may_grow
 from doors.copies import COPIES
 from doors.readers import LENIENT, READERS, scanned
 from doors.reporters import described, verified
-from doors.test_doors import UNDECIDED
 from golden.expect import SMALL
 from missing_ranges import Range, ranges_of
 from spark.growing import Stream
@@ -59,7 +58,7 @@ def random_directory(folder: Path, rng: random.Random) -> Path:
     """Partitions of a few topics with random damage."""
     target = folder / "logs"
     target.mkdir()
-    kinds = sorted(KINDS.keys() - UNDECIDED.keys())
+    kinds = sorted(KINDS)
     for number in range(5):
         log = rng.choice(all_logs())
         kind = rng.choice([each for each in kinds if applies(each, log)])

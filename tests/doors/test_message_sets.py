@@ -1,4 +1,4 @@
-"""Logs of Kafka 0.7 through the doors that read them; docs/corruption.md says which do not."""
+"""Logs of Kafka 0.7 through the doors that read them; docs/corruption-tools.md says which do not."""
 
 from __future__ import annotations
 
