@@ -284,7 +284,7 @@ def _check_end(folder: Path) -> None:
         return
     (partition,) = resolve(str(folder))
     last = partition.segments[-1]
-    end, own = _kafkacomp.log_end(partition, "auto", judges=False), _kafkacomp.end_offset(last, "auto")
+    end, own = _kafkacomp.log_end(partition, "auto"), _kafkacomp.end_offset(last, "auto")
     if end is None or own is None:
         return  # assembling it names what is corrupt
     if end != own:
