@@ -41,26 +41,10 @@ pub(super) fn heaviest_chain(facts: &[Fact], runs: &[Run], window: Option<Offset
 fn heaviest_after(before: &[Run], facts: &[Fact], runs: &[Run], window: Option<OffsetRange>) -> Vec<Run> {
     let is_above = |run: &&Run| before.last().is_none_or(|last| last.offsets.end() <= run.offsets.start());
     let runs: Vec<&Run> = runs.iter().filter(is_above).collect();
-    let mut ends: Vec<i64> = runs.iter().map(|run| run.offsets.end()).collect();
-    ends.sort_unstable();
-    ends.dedup();
-    let mut best = Maxima::new(ends.len());
-    let mut before = Vec::with_capacity(runs.len());
-    for (number, run) in runs.iter().enumerate() {
-        let found = best.below(ends.partition_point(|&end| end <= run.offsets.start()));
-        let weight = weight(facts, run, window) + found.map_or(0, |chain| chain.weight);
-        before.push(found.map(|chain| chain.last));
-        let place = ends.partition_point(|&end| end < run.offsets.end());
-        best.add(place, Chain::new(weight, run.offsets.end(), number));
-    }
-    let mut next = best.below(ends.len()).map(|chain| chain.last);
-    let mut chain = Vec::new();
-    while let Some(number) = next {
-        chain.push(runs[number].clone());
-        next = before[number];
-    }
-    chain.reverse();
-    chain
+    let link =
+        |run: &&Run| Link { after: run.offsets.start(), end: run.offsets.end(), weight: weight(facts, run, window) };
+    let found = heaviest(&runs.iter().map(link).collect::<Vec<_>>(), None);
+    found.into_iter().map(|number| runs[number].clone()).collect()
 }
 
 fn weight(facts: &[Fact], run: &Run, window: Option<OffsetRange>) -> u128 {
@@ -69,31 +53,70 @@ fn weight(facts: &[Fact], run: &Run, window: Option<OffsetRange>) -> u128 {
     run.size(facts) + ANCHOR * (u128::from(is_at_start) + u128::from(is_at_end))
 }
 
-/// A chain of runs. The greatest one has the most bytes, then the lowest end, then the last run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Chain {
+/// Something that a chain may have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Link {
+    /// It follows what ends here or before.
+    pub(super) after: i64,
+    /// Where it ends.
+    pub(super) end: i64,
     pub(super) weight: u128,
+}
+
+/// The numbers of the links that follow one another and weigh most, of equals those that end lower, in O(n log n). With `continued`, a
+/// link may also follow one that ends where it ends itself, and then counts as much more.
+pub(super) fn heaviest(links: &[Link], continued: Option<u128>) -> Vec<usize> {
+    let mut ends: Vec<i64> = links.iter().map(|link| link.end).collect();
+    ends.sort_unstable();
+    ends.dedup();
+    let mut best = Maxima::new(ends.len());
+    // The chain that ends at each of these, where a link may follow it.
+    let mut same = vec![None; if continued.is_some() { ends.len() } else { 0 }];
+    let mut before = Vec::with_capacity(links.len());
+    for (number, link) in links.iter().enumerate() {
+        let place = ends.partition_point(|&end| end < link.end);
+        let lower = best.below(ends.partition_point(|&end| end <= link.after));
+        let added = |chain: Option<Chain>, more| chain.map(|chain| (chain.weight + more, chain.last));
+        let going_on = continued.and_then(|more| added(same.get(place).copied().flatten(), more));
+        let found = added(lower, 0).max(going_on);
+        before.push(found.map(|(_, last)| last));
+        let chain = Chain::new(link.weight + found.map_or(0, |(weight, _)| weight), link.end, number);
+        if let Some(same) = same.get_mut(place) {
+            *same = (*same).max(Some(chain));
+        }
+        best.add(place, chain);
+    }
+    let last = best.below(ends.len()).map(|chain| chain.last);
+    let mut chain: Vec<usize> = std::iter::successors(last, |&number| before[number]).collect();
+    chain.reverse();
+    chain
+}
+
+/// A chain of links. The greatest one weighs most, then has the lowest end, then the last link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Chain {
+    weight: u128,
     end: Reverse<i64>,
-    /// The number of its last run.
-    pub(super) last: usize,
+    /// The number of its last link.
+    last: usize,
 }
 
 impl Chain {
-    pub(super) fn new(weight: u128, end: i64, last: usize) -> Self {
+    fn new(weight: u128, end: i64, last: usize) -> Self {
         Self { weight, end: Reverse(end), last }
     }
 }
 
 /// The greatest chain of each prefix of places: a Fenwick tree.
-pub(super) struct Maxima(Vec<Option<Chain>>);
+struct Maxima(Vec<Option<Chain>>);
 
 impl Maxima {
-    pub(super) fn new(places: usize) -> Self {
+    fn new(places: usize) -> Self {
         Self(vec![None; places + 1])
     }
 
     /// The greatest chain at the first `count` places.
-    pub(super) fn below(&self, count: usize) -> Option<Chain> {
+    fn below(&self, count: usize) -> Option<Chain> {
         let mut found = None;
         let mut node = count;
         while node > 0 {
@@ -104,7 +127,7 @@ impl Maxima {
     }
 
     /// Adds a chain at a place.
-    pub(super) fn add(&mut self, place: usize, chain: Chain) {
+    fn add(&mut self, place: usize, chain: Chain) {
         let mut node = place + 1;
         while node < self.0.len() {
             self.0[node] = self.0[node].max(Some(chain));

@@ -3,7 +3,7 @@
 //! Of the batches that have one, in the order of offsets, those are right whose leader epochs do not decrease and that have the most
 //! bytes. A batch with another one keeps its records: only the field is wrong.
 
-use super::chain::{Chain, Maxima};
+use super::chain::{Link, heaviest};
 use super::facts::BatchId;
 use super::partition::LogMap;
 use super::ranges::OffsetRange;
@@ -74,7 +74,7 @@ impl LogMap<'_> {
 
 /// The right leader epoch of each run.
 fn right_epochs(runs: &[Run], checkpoint: &[LeaderEpochEntry]) -> Vec<i32> {
-    let is_right = heaviest(runs);
+    let is_right = heaviest_epochs(runs);
     let mut right: Vec<Option<i32>> =
         runs.iter().zip(&is_right).map(|(run, &is_right)| is_right.then_some(run.epoch)).collect();
     let mut high = vec![None; runs.len()];
@@ -102,33 +102,15 @@ const CONTINUED: u128 = 4096;
 
 /// Those runs that do not decrease and together have the most bytes; of equals those that end with the lower epoch. A run counts
 /// [`CONTINUED`] more if it has the leader epoch of the one before.
-fn heaviest(runs: &[Run]) -> Vec<bool> {
-    let mut epochs: Vec<i32> = runs.iter().map(|run| run.epoch).collect();
-    epochs.sort_unstable();
-    epochs.dedup();
-    let mut best = Maxima::new(epochs.len());
-    // The chain that ends with each leader epoch.
-    let mut same: Vec<Option<Chain>> = vec![None; epochs.len()];
-    let mut before = Vec::with_capacity(runs.len());
-    for (number, run) in runs.iter().enumerate() {
-        if run.epoch < 0 {
-            before.push(None);
-            continue;
-        }
-        let place = epochs.partition_point(|&epoch| epoch < run.epoch);
-        let lower = best.below(place).map(|chain| (chain.weight, chain.last));
-        let found = lower.max(same[place].map(|chain| (chain.weight + CONTINUED, chain.last)));
-        before.push(found.map(|(_, last)| last));
-        let weight = run.bytes + found.map_or(0, |(weight, _)| weight);
-        let chain = Chain::new(weight, run.epoch.into(), number);
-        same[place] = same[place].max(Some(chain));
-        best.add(place, chain);
-    }
+fn heaviest_epochs(runs: &[Run]) -> Vec<bool> {
+    let possible: Vec<usize> = (0..runs.len()).filter(|&number| runs[number].epoch >= 0).collect();
+    let link = |&number: &usize| {
+        let Run { epoch, bytes, .. } = runs[number];
+        Link { after: i64::from(epoch) - 1, end: epoch.into(), weight: bytes }
+    };
     let mut is_right = vec![false; runs.len()];
-    let mut next = best.below(epochs.len()).map(|chain| chain.last);
-    while let Some(number) = next {
-        is_right[number] = true;
-        next = before[number];
+    for place in heaviest(&possible.iter().map(link).collect::<Vec<_>>(), Some(CONTINUED)) {
+        is_right[possible[place]] = true;
     }
     is_right
 }
