@@ -220,6 +220,7 @@ lint-house: $(DEV)
 # No circle of imports between modules, and no layer of the core that imports one above it.
 lint-layers: $(DEV)
 	$(BIN)/python tools/check_layers.py
+	$(BIN)/python tools/check_judging.py
 
 lint-workflows: $(DEV)
 	$(BIN)/zizmor --offline --quiet .github/workflows

@@ -77,3 +77,38 @@ def test_layers_are_imported_from_above_only(tool: ModuleType, tmp_path: Path) -
     }
     found = tool.forbidden(tool.graph(crate(tmp_path, files)))
     assert found == [(("broker",), ("log",)), (("memory",), ("record",))]
+
+
+@pytest.fixture(scope="module")
+def judging(tool: ModuleType) -> ModuleType:
+    """`tools/check_judging.py` as a module."""
+    del tool  # which it imports
+    spec = importlib.util.spec_from_file_location("check_judging", TOOL.with_name("check_judging.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("body", "is_found"),
+    [
+        ("batch.last_offset() < self.expected", True),
+        ("header.span.first.is_some_and(|first| first > before.end)", True),
+        ("{ let (first, last) = verified_offsets(batch); previous >= first }", True),
+        ("order.place(header.span.first, header.last_offset) == Place::Next && expected", False),
+        ("batch.last_offset() < end", False),
+        ("count < expected", False),
+    ],
+)
+def test_comparisons_with_the_batch_before(judging: ModuleType, tmp_path: Path, body: str, *, is_found: bool) -> None:
+    code = f"fn f() -> bool {{ {body} }}\n#[cfg(test)]\nmod tests {{ fn g() {{ batch.last_offset() < expected; }} }}\n"
+    files = {"lib.rs": "mod log;\n", "log/mod.rs": "mod map;\nmod read;\n", "log/map.rs": code, "log/read.rs": code}
+    found = [name for name, _ in judging.found_in(crate(tmp_path, files), "kafkacomp-core")]
+    assert found == (["kafkacomp-core log::read::f"] if is_found else [])
+
+
+def test_each_exception_is_needed(judging: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    assert judging.main(judging.ROOT) == 0
+    assert not capsys.readouterr().out

@@ -3,7 +3,7 @@
 use kafkacomp_core::log::LogFormat;
 use kafkacomp_core::log::map::LastFile;
 
-use crate::lookup::segment_ends::{end_offset, open};
+use crate::lookup::segment_ends::{SegmentEnd, end_offset, open, segment_end};
 use crate::options::{OnError, Partition, ScanOptions, Segment};
 use crate::plan::judged;
 use crate::report::ScanError;
@@ -19,7 +19,7 @@ pub fn log_end(partition: &Partition, options: &ScanOptions) -> Result<Option<i6
     let mut segments: Vec<&Segment> = partition.segments.iter().chain(&partition.context).collect();
     segments.sort_by_key(|segment| segment.first_offset());
     let Some((last, earlier)) = segments.split_last() else { return Ok(None) };
-    let end = end_offset(last, options)?;
+    let SegmentEnd { offset: end, is_certain } = segment_end(last, options)?;
     // The offsets of a segment in remote storage are those that the leader's epochs give it.
     if let Some((_, valid_end)) = last.offsets {
         return Ok(end.map(|end| end.min(valid_end)));
@@ -29,8 +29,9 @@ pub fn log_end(partition: &Partition, options: &ScanOptions) -> Result<Option<i6
         Some(before) => end_offset(before, options)?.is_some_and(|before| before > base),
         None => false,
     };
-    let is_in_order = end.is_some_and(|end| end >= base) && !reaches_beyond && !partition.is_misnamed;
-    if is_in_order || open(last, options)?.log_format == LogFormat::MessageSet {
+    if (is_certain && end.is_some() && !reaches_beyond && !partition.is_misnamed)
+        || open(last, options)?.log_format == LogFormat::MessageSet
+    {
         return Ok(end);
     }
     Ok(judged_span(partition, options)?.map(|(_, end)| end))

@@ -2,42 +2,90 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, LogFormat, ReadAt, Resync};
+use kafkacomp_core::log::index::MAX_RELATIVE_OFFSET;
+use kafkacomp_core::log::map::InOrder;
+use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, LogFormat, OffsetIndex, ReadAt, Resync};
 
 use crate::lookup::log_format::log_format_of;
 use crate::options::{ScanOptions, Segment};
 use crate::plan::index_pruning::Start;
 use crate::report::ScanError;
 
+/// The end of a segment, as the headers of its last batches show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SegmentEnd {
+    /// The offset after the last batch; `None` if an intact batch follows a corrupt range.
+    pub offset: Option<i64>,
+    /// Whether nothing contradicts it: the offsets increase from the name of the segment on, the last checksum is right, and the offset
+    /// index ends before it. In an object store, neither is fetched for that.
+    pub is_certain: bool,
+}
+
 /// The offset after the last batch of `segment`, by the headers. `None` if an intact batch follows a corrupt range.
 ///
 /// # Errors
 /// An I/O error, or a log format that cannot be determined.
 pub fn end_offset(segment: &Segment, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
+    Ok(segment_end(segment, options)?.offset)
+}
+
+/// The end of `segment`.
+///
+/// # Errors
+/// An I/O error, or a log format that cannot be determined.
+pub fn segment_end(segment: &Segment, options: &ScanOptions) -> Result<SegmentEnd, ScanError> {
     let opened = open(segment, options)?;
     let (source, length) = (opened.source.as_ref(), opened.length);
     let base_offset = segment.base_offset_or_zero();
     if opened.log_format == LogFormat::MessageSet {
-        return Ok(Some(base_offset.saturating_add_unsigned(length)));
+        let offset = Some(base_offset.saturating_add_unsigned(length));
+        return Ok(SegmentEnd { offset, is_certain: true });
     }
     // Begin at the last entry of the index.
     let mut walk = HeaderWalk::new(source, opened.start(segment).by_offset(i64::MAX)?, length);
     let mut last: Option<BatchHeader> = None;
+    let mut order = InOrder::new(base_offset, base_offset.saturating_add(MAX_RELATIVE_OFFSET).saturating_add(1));
+    let mut is_in_order = true;
     loop {
         let hop = walk.next_batch().map_err(|error| ScanError::chunk(&segment.name, error))?;
         let end = last.map_or(base_offset, |header| header.last_offset.saturating_add(1));
         match hop {
-            Hop::Batch(header) => last = Some(header),
-            Hop::End => return Ok(Some(end)),
+            Hop::Batch(header) => {
+                is_in_order &= order.takes(header.span.first, header.last_offset);
+                last = Some(header);
+            }
+            Hop::End => {
+                let is_certain = is_in_order && is_confirmed(segment, source, last, end)?;
+                return Ok(SegmentEnd { offset: Some(end), is_certain });
+            }
             Hop::Truncated | Hop::Corrupt(_) => {
                 // Preallocated zeros and a batch that is being written are not corruption.
                 let (next, _) = <Resync>::new(walk.position(), length)
                     .next_intact_of_walk(source, walk.position(), last.as_ref())
                     .map_err(|error| ScanError::chunk(&segment.name, error))?;
-                return Ok((next >= length).then_some(end));
+                let is_certain = is_in_order && is_confirmed(segment, source, last, end)?;
+                return Ok(SegmentEnd { offset: (next >= length).then_some(end), is_certain });
             }
         }
     }
+}
+
+/// Whether the checksum of the last batch is right, and the offset index ends before `end`.
+fn is_confirmed(
+    segment: &Segment,
+    source: &dyn ReadAt,
+    last: Option<BatchHeader>,
+    end: i64,
+) -> Result<bool, ScanError> {
+    if source.is_remote() {
+        return Ok(true);
+    }
+    let index = segment.files.offset_index();
+    let indexed = OffsetIndex::parse(&index, segment.base_offset_or_zero()).ok().and_then(|index| index.iter().last());
+    let Some(header) = last else { return Ok(indexed.is_none()) };
+    let verified = <Resync>::new(header.position, header.end()).verify(source, header.position, header.size);
+    let is_intact = verified.map_err(|error| ScanError::chunk(&segment.name, error))?.is_ok();
+    Ok(is_intact && indexed.is_none_or(|entry| entry.offset < end))
 }
 
 /// An open segment.

@@ -8,8 +8,9 @@
 use std::iter::Peekable;
 
 use kafkacomp_core::log::index::offset::OffsetIndex;
+use kafkacomp_core::log::map::in_order::{InOrder, Place};
 use kafkacomp_core::log::{
-    BatchHeader, HeaderWalk, Hop, LogFormat, OffsetPosition, ReadAt, ReadError, Span, next_entry_from,
+    BatchHeader, HeaderWalk, Hop, LogFormat, OffsetPosition, ReadAt, ReadError, Resync, Span, next_entry_from,
 };
 use kafkacomp_core::record::{RecordBatch, RecordReader};
 
@@ -49,10 +50,13 @@ pub fn split(segment: &Segment, split_bytes: u64, options: &ScanOptions) -> Resu
             source,
             length,
             reader: RecordReader::new(options.max_output_size),
-            window: (segment.base_offset.unwrap_or(i64::MIN), segment.boundaries.next_base.unwrap_or(i64::MAX)),
+            order: InOrder::new(
+                segment.base_offset.unwrap_or(i64::MIN),
+                segment.boundaries.next_base.unwrap_or(i64::MAX),
+            ),
             known: 0,
             reached: None,
-            highest: None,
+            compared: None,
             is_disordered: false,
             entries,
             entry: None,
@@ -101,14 +105,14 @@ struct BoundaryFinder<'s, I: Iterator<Item = OffsetPosition>> {
     length: u64,
     /// Reads the first offsets of wrappers.
     reader: RecordReader,
-    /// The offsets that the segment should have: the first, and the one after the last.
-    window: (i64, i64),
+    /// Follows the offsets of the batches that were seen.
+    order: InOrder,
     /// The position that headers have reached: of a batch in its place, or of something else.
     known: u64,
     /// The last offset of that batch.
     reached: Option<i64>,
-    /// The position and last offset of the last batch that was seen.
-    highest: Option<(u64, i64)>,
+    /// The position of the last one.
+    compared: Option<u64>,
     /// Whether a batch was seen that is not above those before it.
     is_disordered: bool,
     entries: Peekable<I>,
@@ -131,7 +135,20 @@ impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
         let mut in_order: Option<(BatchHeader, SplitBoundary)> = None;
         let mut left = MOST_CANDIDATES;
         let stopped_at = loop {
-            let hop = walk.next_batch()?;
+            let mut hop = walk.next_batch()?;
+            if matches!(hop, Hop::Corrupt(_)) && !self.source.is_remote() {
+                // What follows corrupt bytes may be out of order, too.
+                let (next, _) = <Resync>::new(walk.position(), self.length).next_intact_of_walk(
+                    self.source,
+                    walk.position(),
+                    current.as_ref(),
+                )?;
+                if next < self.length {
+                    walk.seek(next);
+                    (before, current) = (None, None);
+                    hop = walk.next_batch()?;
+                }
+            }
             let next = if let Hop::Batch(header) = hop { Some(header) } else { None };
             if next.is_some_and(|header| self.is_out_of_order(&header)) {
                 self.is_disordered = true;
@@ -147,7 +164,8 @@ impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
                     let found = self.boundary(&before, &header, (next.as_ref(), hop == Hop::End), &mut buffer)?;
                     // The header of a compressed message does not have its first offset.
                     let first = found.0.and_then(|boundary| boundary.first_offset);
-                    if first.is_some_and(|first| first <= before.last_offset) {
+                    let order = InOrder::new(before.last_offset.saturating_add(1), i64::MAX);
+                    if first.is_some() && order.place(first, header.last_offset) == Place::OutOfOrder {
                         self.is_disordered = true;
                         return Ok(None);
                     }
@@ -174,22 +192,13 @@ impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
         Ok(in_order.map(|(header, boundary)| (header.position, Some(boundary))))
     }
 
-    /// Whether a batch is not above those before it, or has offsets that the segment cannot have.
+    /// Whether a batch that was not seen before is out of order.
     fn is_out_of_order(&mut self, header: &BatchHeader) -> bool {
-        let (start, end) = self.window;
-        let first = header.span.first.unwrap_or(header.last_offset);
-        if first < start || header.last_offset < first || header.last_offset >= end {
-            return true;
+        if self.compared.is_some_and(|position| header.position <= position) {
+            return false;
         }
-        match self.highest {
-            // It was seen before.
-            Some((position, _)) if header.position <= position => false,
-            Some((_, last)) if first <= last => true,
-            _ => {
-                self.highest = Some((header.position, header.last_offset));
-                false
-            }
-        }
+        self.compared = Some(header.position);
+        !self.order.takes(header.span.first, header.last_offset)
     }
 
     /// The boundary at `header`, if its checksum is right; and whether it continues the batch `before`, and the next one, or the end,
@@ -242,6 +251,6 @@ impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
 
 /// Whether a batch begins with the offset after another one, as far as its header shows.
 fn continues(before: &BatchHeader, next: &BatchHeader) -> bool {
-    let expected = before.last_offset.saturating_add(1);
-    next.span.first.map_or(next.last_offset >= expected, |first| first == expected)
+    let order = InOrder::new(before.last_offset.saturating_add(1), i64::MAX);
+    order.place(next.span.first, next.last_offset) == Place::Next
 }

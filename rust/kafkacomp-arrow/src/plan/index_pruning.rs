@@ -11,6 +11,7 @@
 
 use kafkacomp_core::log::index::offset::OffsetIndex;
 use kafkacomp_core::log::index::time::{TimeIndex, TimestampOffset};
+use kafkacomp_core::log::map::in_order::{InOrder, Place};
 use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, ReadAt, SideFile};
 
 use crate::options::Segment;
@@ -86,7 +87,7 @@ impl Start<'_> {
         timestamp: i64,
         entry: Option<TimestampOffset>,
     ) -> Result<Option<Earlier>, ScanError> {
-        let least = self.segment.base_offset_or_zero();
+        let mut order = InOrder::new(self.segment.base_offset_or_zero(), i64::MAX);
         let mut awaited = entry;
         let (mut before, mut unverified, mut is_compacted): (Option<BatchHeader>, _, _) = (None, MOST_VERIFIED, false);
         loop {
@@ -97,10 +98,11 @@ impl Start<'_> {
             };
             // Records of magic 0 have no timestamp. -1 is a missing timestamp, which does not bound those of the records.
             let is_early = header.magic == 0 || (0..timestamp).contains(&header.max_timestamp);
-            let first = header.span.first.unwrap_or(header.last_offset);
-            if !is_early || first < least || header.last_offset < first {
+            let place = order.place(header.span.first, header.last_offset);
+            if !is_early || place == Place::OutOfOrder {
                 return Ok(None);
             }
+            order.pass(header.last_offset);
             if let Some(entry) = awaited.take_if(|entry| header.last_offset >= entry.offset)
                 && header.max_timestamp != entry.timestamp
             {
@@ -110,10 +112,7 @@ impl Start<'_> {
                 return Ok(None);
             }
             if let Some(before) = before {
-                let is_next = header.span.first == Some(before.last_offset.saturating_add(1));
-                if !header.is_above(&before) {
-                    return Ok(None);
-                }
+                let is_next = place == Place::Next && header.span.first.is_some();
                 // At a gap, a corrupt size may have led past some batches. Compaction leaves many gaps.
                 if !is_next && unverified > 0 {
                     unverified -= 1;
@@ -122,7 +121,7 @@ impl Start<'_> {
                     }
                 }
             }
-            let offsets = header.last_offset.saturating_sub(first);
+            let offsets = header.last_offset.saturating_sub(header.span.first.unwrap_or(header.last_offset));
             is_compacted |= header.records_count.is_some_and(|count| i64::from(count) <= offsets);
             before = Some(header);
         }

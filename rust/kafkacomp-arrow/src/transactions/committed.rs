@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use kafkacomp_core::log::map::InOrder;
 use kafkacomp_core::log::{
     AbortedRange, BatchHeader, ChunkReader, HeaderWalk, Hop, LargeCorrupt, LogFormat, ReadAt, ReadError, SegmentPart,
     SideFile, TransactionCollector, TransactionFilter, TransactionIndex, walk_chunks,
@@ -109,25 +110,14 @@ struct Pass<'o> {
     options: &'o ScanOptions,
 }
 
-/// The offsets that the batches of a segment have if they are in order.
-struct Order {
-    expected: i64,
-    until: i64,
+/// Follows the offsets of a segment, unless only a part of it is valid.
+fn order_of(placed: Placed<'_>) -> Option<InOrder> {
+    let whole = placed.segment.base_offset.filter(|_| placed.segment.offsets.is_none());
+    whole.map(|start| InOrder::new(start, placed.end_offset.unwrap_or(i64::MAX)))
 }
 
-impl Order {
-    fn of(placed: Placed<'_>) -> Option<Self> {
-        let whole = placed.segment.base_offset.filter(|_| placed.segment.offsets.is_none());
-        whole.map(|expected| Self { expected, until: placed.end_offset.unwrap_or(i64::MAX) })
-    }
-
-    /// Whether the next batch is in order.
-    fn takes(&mut self, header: &BatchHeader) -> bool {
-        let first = header.span.first.unwrap_or(header.last_offset);
-        let is_in_order = first >= self.expected && header.last_offset >= first && header.last_offset < self.until;
-        self.expected = header.last_offset.saturating_add(1);
-        is_in_order
-    }
+fn takes(order: &mut Option<InOrder>, header: &BatchHeader) -> bool {
+    order.as_mut().is_none_or(|order| order.takes(header.span.first, header.last_offset))
 }
 
 impl<'o> Pass<'o> {
@@ -182,11 +172,11 @@ impl<'o> Pass<'o> {
 
     fn headers(&mut self, placed: Placed<'_>, source: &dyn ReadAt, length: u64) -> Result<(), ScanError> {
         let segment = placed.segment;
-        let mut order = Order::of(placed);
+        let mut order = order_of(placed);
         let mut walk = HeaderWalk::new(source, 0, length);
         let mut buffer = Vec::new();
         while let Hop::Batch(header) = walk.next_batch().map_err(|error| ScanError::chunk(&segment.name, error))? {
-            self.is_disordered |= order.as_mut().is_some_and(|order| !order.takes(&header));
+            self.is_disordered |= !takes(&mut order, &header);
             if !header.is_transactional || !segment.has_offset(header.last_offset) {
                 continue;
             }
@@ -203,11 +193,11 @@ impl<'o> Pass<'o> {
 
     fn batches(&mut self, placed: Placed<'_>, source: &SkipUnreadable, length: u64) -> Result<(), ScanError> {
         let segment = placed.segment;
-        let mut order = Order::of(placed);
+        let mut order = order_of(placed);
         let mut chunks = ChunkReader::new(0, length, true);
         let mut is_disordered = false;
         let walked = walk(source, &mut chunks, &mut |batch| {
-            is_disordered |= order.as_mut().is_some_and(|order| !order.takes(&BatchHeader::of(batch)));
+            is_disordered |= !takes(&mut order, &BatchHeader::of(batch));
             if segment.has_offset(batch.last_offset()) {
                 self.collector.observe(batch, &mut self.reader);
             }

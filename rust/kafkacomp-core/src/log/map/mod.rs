@@ -15,6 +15,7 @@
 //! | [`judge`](mod@judge), [`segment`] | rule 2: the batches of one file that are in place |
 //! | [`partition`] | rules 3 to 7: all files, holes, restored batches, what is missing |
 //! | [`stretch`], [`epochs`] | what is delivered, in the order of offsets; altered leader epochs |
+//! | [`in_order`] | what readers compare from one batch to the next: as long as it is in order, nothing is judged |
 //! | [`log_end`], [`reached`], [`last_file`] | rule 11: whether the log was longer |
 //! | [`hints`] | what is known besides the files |
 //! | [`finding`], [`wording`] | what is to be reported, as data; its words |
@@ -28,6 +29,7 @@ pub mod facts;
 pub mod finding;
 pub mod hints;
 mod holes;
+pub mod in_order;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod invariants;
 pub mod judge;
@@ -58,6 +60,7 @@ pub use epochs::EpochFault;
 pub use facts::{BatchFact, BatchId, Fact, SegmentFacts};
 pub use finding::Finding;
 pub use hints::Hints;
+pub use in_order::InOrder;
 pub use judge::judge;
 pub use last_file::LastFile;
 pub use log_end::{EndSource, EndWitness};

@@ -77,11 +77,6 @@ impl BatchHeader {
     pub fn end(&self) -> u64 {
         self.position.saturating_add(self.size)
     }
-
-    /// Whether all its offsets are above those of `before`, by the headers. The header of a wrapper has only its last offset.
-    pub fn is_above(&self, before: &Self) -> bool {
-        self.span.first.unwrap_or(self.last_offset) > before.last_offset
-    }
 }
 
 /// What is at a position.

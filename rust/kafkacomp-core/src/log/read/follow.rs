@@ -7,7 +7,8 @@
 //!
 //! The log ends after a batch that continues the one before. A batch after a gap counts once one above it follows, or the next call
 //! finds nothing appended: no checksum covers its base offset, and where that is too high, whatever is appended would be below the
-//! end. A batch below the end is [disorder](Disorder): only all files of the partition show where the log ends.
+//! end. A batch that is below such a one, below the end, or more than 2^31 - 1 above the name of the segment is
+//! [disorder](Disorder): only all files of the partition show where the log ends.
 //!
 //! The last stable offset (KIP-98) is the first offset of the earliest open transaction. A transaction begins with its
 //! producer's first transactional batch and ends with a marker. See [`super::transactions`].
@@ -17,6 +18,8 @@ use super::resync::Resync;
 use super::source::{ReadAt, read_part};
 use super::transactions::{AbortedRange, TransactionCollector};
 use crate::log::error::{ContentError, ReadError};
+use crate::log::index::MAX_RELATIVE_OFFSET;
+use crate::log::map::in_order::{InOrder, Place};
 use crate::memory::{self, OutOfMemory};
 use crate::record::batch::HEADER_SIZE_UP_TO_MAGIC;
 use crate::record::{RecordBatch, RecordReader};
@@ -51,7 +54,7 @@ impl FollowEnd {
     }
 }
 
-/// A batch that is not above those before it.
+/// A batch that is not above those before it, or too far above the name of the segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Disorder {
     /// Its position in the segment.
@@ -249,20 +252,25 @@ impl Follower {
 
     /// Compares the offsets of a batch with those before it.
     fn place(&mut self, header: &BatchHeader) {
-        let (last, end) = (header.last_offset, header.last_offset.saturating_add(1));
-        let first = |expected: i64| header.span.first.unwrap_or_else(|| last.min(expected));
-        if let Some(pending) = self.pending.take()
-            && first(pending) >= pending
-        {
-            self.end_offset = Some(pending);
+        let (first, last) = (header.span.first, header.last_offset);
+        let until = self.base_offset.saturating_add(MAX_RELATIVE_OFFSET).saturating_add(1);
+        let place = |expected: i64| InOrder::new(expected, until).place(first, last);
+        let mut disordered_at = None;
+        if let Some(pending) = self.pending.take() {
+            if place(pending) == Place::OutOfOrder {
+                disordered_at = Some(pending);
+            } else {
+                self.end_offset = Some(pending);
+            }
         }
         let expected = self.end_offset.map_or(self.base_offset, |end| end.max(self.base_offset));
-        let first = first(expected);
-        if first == expected && last >= first {
-            self.end_offset = Some(end);
-        } else if first > expected && last >= first {
-            self.pending = Some(end);
-        } else {
+        match place(expected) {
+            Place::Next => self.end_offset = Some(last.saturating_add(1)),
+            Place::AfterGap => self.pending = Some(last.saturating_add(1)),
+            Place::OutOfOrder => disordered_at = Some(expected),
+        }
+        if let Some(expected) = disordered_at {
+            let first = first.unwrap_or_else(|| last.min(expected));
             self.disorder.get_or_insert(Disorder { position: header.position, first, expected });
         }
     }
@@ -367,7 +375,9 @@ mod tests {
         // What is appended contradicts it.
         data.extend(next);
         look(&mut follower, &data);
-        assert_eq!((follower.end_offset(), follower.is_pending(), follower.take_disorder()), (Some(14), false, None));
+        assert_eq!((follower.end_offset(), follower.is_pending()), (Some(14), false));
+        let disorder = Disorder { position: 2 * RECORD_BATCH_OVERHEAD as u64, first: 10, expected: 1002 };
+        assert_eq!(follower.take_disorder(), Some(disorder));
         // Nothing is appended.
         data.extend(batch(20, 1, None));
         look(&mut follower, &data);

@@ -114,12 +114,7 @@ impl<F: Layout> Resync<F> {
     ///
     /// # Errors
     /// [`ReadError`] if the bytes cannot be read; what is wrong with the batch is the inner error.
-    pub(super) fn verify(
-        &mut self,
-        source: &dyn ReadAt,
-        position: u64,
-        size: u64,
-    ) -> Result<record::Result<()>, ReadError> {
+    pub fn verify(&mut self, source: &dyn ReadAt, position: u64, size: u64) -> Result<record::Result<()>, ReadError> {
         self.advance_budget(position);
         let Some(stored) = self.stored_checksum(source, position)? else {
             return Ok(Err(Fault::Size(size).error(position, 0)));
