@@ -100,17 +100,18 @@ impl Judged {
             }
         };
         let first = self.missing.partition_point(|(_, known)| known.last_offset < from);
-        for (segment, known) in self.missing.get(first..).unwrap_or_default() {
+        for (place, known) in self.missing.get(first..).unwrap_or_default() {
             if known.first_offset > last_offset {
                 break;
             }
             rest(from, known.first_offset, found);
             let first_offset = known.first_offset.max(from);
             let last_offset = known.last_offset.min(last_offset);
-            // Reading shows best why bytes cannot be used.
-            let is_read = known.reason == MissingReason::Corrupt && reason != MissingReason::Gap;
+            // Reading shows best why bytes cannot be used, and that compaction does not explain what is missing next to them.
+            let is_next = known.reason == MissingReason::Compacted && place == segment;
+            let is_read = reason != MissingReason::Gap && (known.reason == MissingReason::Corrupt || is_next);
             let reason = if is_read { reason } else { known.reason };
-            found(segment, MissingRange { first_offset, last_offset, reason });
+            found(place, MissingRange { first_offset, last_offset, reason });
             from = last_offset.saturating_add(1);
         }
         rest(from, last_offset.saturating_add(1), found);
@@ -222,7 +223,9 @@ impl Judgement<'_> {
     fn range(&self, missing: &MissingOffsets) -> MissingRange {
         let unopened = self.files.opened.get(missing.file).and_then(|file| file.error.as_ref()?.skip_reason());
         let (first_offset, last_offset) = (missing.offsets.start(), missing.offsets.end().saturating_sub(1));
-        MissingRange { first_offset, last_offset, reason: unopened.unwrap_or(missing.reason) }
+        // All files have shown that compaction does not explain it.
+        let known = if missing.reason == MissingReason::Gap { MissingReason::Truncated } else { missing.reason };
+        MissingRange { first_offset, last_offset, reason: unopened.unwrap_or(known) }
     }
 
     fn pieces(&self) -> Vec<Piece> {

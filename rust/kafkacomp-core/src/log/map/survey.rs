@@ -17,6 +17,7 @@ use crate::log::error::{ContentError, Error, ReadError};
 use crate::log::read::batch_headers::{BatchHeader, HeaderWalk, Hop};
 use crate::log::read::chunk::ChunkReader;
 use crate::log::read::implied_offsets::implied_content;
+use crate::log::read::resync::Resync;
 use crate::log::read::source::ReadAt;
 use crate::log::read::walk::{CorruptRange, SegmentPart, walk_chunks};
 use crate::memory;
@@ -103,7 +104,8 @@ impl Survey {
     }
 
     /// Follows the sizes in the headers of the batches. Where they lead nowhere, the batches before are verified, and it resumes
-    /// at the next intact one. The offsets of a wrapper are only its last one.
+    /// at the next intact one. So they are if the first batch of the file is corrupt, or the last one, which no header follows; in
+    /// an object store, these are not fetched for that. The offsets of a wrapper are only its last one.
     ///
     /// # Errors
     /// The bytes cannot be read, or memory ran out.
@@ -119,17 +121,23 @@ impl Survey {
         let mut survey = Self::default();
         let end = source.length().map_err(ReadError::Io)?;
         let mut walk = HeaderWalk::sparse(source, position, end);
+        let mut last = None;
         loop {
             match walk.next_batch()? {
-                Hop::Batch(header) => {
+                Hop::Batch(header) if header.position > 0 || !is_corrupt(source, Some(header), end)? => {
                     survey.has_wrappers |= header.span.first.is_none();
                     let first = header.span.first.unwrap_or(header.last_offset);
                     survey.add_batch(&header, (first, header.last_offset))?;
+                    last = Some(header);
                 }
-                Hop::End => return Ok(survey),
-                Hop::Truncated | Hop::Corrupt(_) => {
+                Hop::End if !is_corrupt(source, last.take(), end)? => return Ok(survey),
+                Hop::Batch(header) => {
+                    walk.seek(survey.verify(source, header.position, &mut |_| Ok(None), true)?);
+                }
+                Hop::End | Hop::Truncated | Hop::Corrupt(_) => {
                     let from = survey.take_last(walk.position());
                     walk.seek(survey.verify(source, from, &mut |_| Ok(None), true)?);
+                    last = None;
                 }
             }
         }
@@ -285,6 +293,12 @@ impl Survey {
         self.add_batch(&header, offsets)?;
         Ok(())
     }
+}
+
+/// Whether the checksum of a batch is wrong.
+fn is_corrupt(source: &dyn ReadAt, batch: Option<BatchHeader>, end: u64) -> Result<bool, ReadError> {
+    let Some(BatchHeader { position, size, .. }) = batch.filter(|_| !source.is_remote()) else { return Ok(false) };
+    Ok(<Resync>::new(position, end).verify(source, position, size)?.is_err())
 }
 
 /// The error of a batch whose offsets are impossible.
