@@ -9,7 +9,7 @@ use kafkacomp_core::log::map::{BatchFact, Fact, LogMap, OffsetRange, SegmentFact
 use kafkacomp_core::log::{Compaction, ContentError, InMemory, MemorySegment, OpenSegment};
 use kafkacomp_core::record::Error;
 
-use super::logs::{CAP, File, PAGE, Random, segment, segments, split};
+use crate::truth::logs::{CAP, File, PAGE, Random, segment, segments, split};
 
 /// Offset, size, leader epoch and magic of a batch, before its checksum.
 const UNCOVERED: usize = 17;

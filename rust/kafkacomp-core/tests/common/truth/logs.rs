@@ -15,7 +15,8 @@ pub const CAP: usize = 1 << 24;
 pub const UNCOVERED: usize = 16;
 /// The base timestamp of a batch of format 2.
 const BASE_TIMESTAMP: std::ops::Range<usize> = 27..35;
-
+/// Its greatest timestamp.
+const MAX_TIMESTAMP: std::ops::Range<usize> = 35..43;
 /// Its number of records.
 const RECORD_COUNT: std::ops::Range<usize> = 57..61;
 /// The size of a batch of a log: some pages.
@@ -112,8 +113,10 @@ pub fn split(random: &mut Random, bytes: &[u8], batches: &[BatchFact]) -> Vec<Fi
 pub fn another(bytes: &[u8], first: i64, salt: i64) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[..8].copy_from_slice(&first.to_be_bytes());
-    let timestamp = i64::from_be_bytes(bytes[BASE_TIMESTAMP].try_into().unwrap());
-    bytes[BASE_TIMESTAMP].copy_from_slice(&timestamp.wrapping_add(salt).to_be_bytes());
+    for field in [BASE_TIMESTAMP, MAX_TIMESTAMP] {
+        let timestamp = i64::from_be_bytes(bytes[field.clone()].try_into().unwrap());
+        bytes[field].copy_from_slice(&timestamp.wrapping_add(salt).to_be_bytes());
+    }
     MutableRecordBatch::new(&mut bytes, 0).unwrap().update_checksum();
     bytes
 }
@@ -158,6 +161,15 @@ pub struct Log {
 /// A log of one of these kinds: a segment of a vector, split; batches that continue one another, from 0 on or after retention, in
 /// files of some twelve pages; and the same after compaction, which removed batches from all files but the last one.
 pub fn log(random: &mut Random, segments: &[(Vec<u8>, Vec<BatchFact>)]) -> Log {
+    log_of(random, segments, PAGE)
+}
+
+/// The same with larger files, of some 600 KiB.
+pub fn large_log(random: &mut Random, segments: &[(Vec<u8>, Vec<BatchFact>)]) -> Log {
+    log_of(random, segments, 12 * PAGE)
+}
+
+fn log_of(random: &mut Random, segments: &[(Vec<u8>, Vec<BatchFact>)], unit: usize) -> Log {
     // As often as in the model.
     let kind = random.below(12);
     if kind == 0 {
@@ -169,10 +181,10 @@ pub fn log(random: &mut Random, segments: &[(Vec<u8>, Vec<BatchFact>)]) -> Log {
         return Log { files: split(random, bytes, batches), compaction: Compaction::Unknown, is_compacted };
     }
     let start = if random.below(2) == 0 { 0 } else { random.below(5000) as i64 };
-    let size = PAGE * (24 + random.below(49));
+    let size = unit * (24 + random.below(49));
     let mut files: Vec<File> = Vec::new();
     for (offsets, bytes) in run(random, segments, start, size) {
-        if files.last().is_none_or(|file| file.bytes.len() > PAGE * (6 + random.below(12))) {
+        if files.last().is_none_or(|file| file.bytes.len() > unit * (6 + random.below(12))) {
             files.push(File::new(offsets.start()));
         }
         files.last_mut().unwrap().push(offsets, &bytes);
