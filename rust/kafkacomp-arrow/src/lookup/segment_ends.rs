@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::index::MAX_RELATIVE_OFFSET;
 use kafkacomp_core::log::map::InOrder;
 use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, LogFormat, OffsetIndex, ReadAt, Resync};
 
@@ -44,7 +43,7 @@ pub fn segment_end(segment: &Segment, options: &ScanOptions) -> Result<SegmentEn
     // Begin at the last entry of the index.
     let mut walk = HeaderWalk::new(source, opened.start(segment).by_offset(i64::MAX)?, length);
     let mut last: Option<BatchHeader> = None;
-    let mut order = InOrder::new(base_offset, base_offset.saturating_add(MAX_RELATIVE_OFFSET).saturating_add(1));
+    let mut order = InOrder::of_file(base_offset, None);
     let mut is_in_order = true;
     loop {
         let hop = walk.next_batch().map_err(|error| ScanError::chunk(&segment.name, error))?;

@@ -50,10 +50,10 @@ pub fn split(segment: &Segment, split_bytes: u64, options: &ScanOptions) -> Resu
             source,
             length,
             reader: RecordReader::new(options.max_output_size),
-            order: InOrder::new(
-                segment.base_offset.unwrap_or(i64::MIN),
-                segment.boundaries.next_base.unwrap_or(i64::MAX),
-            ),
+            order: match segment.base_offset {
+                Some(name) => InOrder::of_file(name, segment.boundaries.next_base),
+                None => InOrder::new(i64::MIN, i64::MAX),
+            },
             known: 0,
             reached: None,
             compared: None,

@@ -113,7 +113,7 @@ struct Pass<'o> {
 /// Follows the offsets of a segment, unless only a part of it is valid.
 fn order_of(placed: Placed<'_>) -> Option<InOrder> {
     let whole = placed.segment.base_offset.filter(|_| placed.segment.offsets.is_none());
-    whole.map(|start| InOrder::new(start, placed.end_offset.unwrap_or(i64::MAX)))
+    whole.map(|name| InOrder::of_file(name, placed.end_offset))
 }
 
 fn takes(order: &mut Option<InOrder>, header: &BatchHeader) -> bool {

@@ -1,6 +1,8 @@
 //! Whether the batches of a file are in order, which readers see from one batch to the next. It decides nothing: where a batch is out of
 //! order, only the map of all files shows which belong to the log.
 
+use crate::log::index::MAX_RELATIVE_OFFSET;
+
 /// Where a batch is, as those before it in its file show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
@@ -23,6 +25,12 @@ impl InOrder {
     /// For a file whose batches have offsets from `start`, which is its name, to before `until`.
     pub const fn new(start: i64, until: i64) -> Self {
         Self { expected: start, until }
+    }
+
+    /// For a file with this name, and the next one's, as far as indexes allow: at most 2^31 offsets.
+    pub fn of_file(name: i64, next: Option<i64>) -> Self {
+        let most = name.saturating_add(MAX_RELATIVE_OFFSET).saturating_add(1);
+        Self::new(name, next.map_or(most, |next| next.min(most)))
     }
 
     /// The place of a batch after those that were passed. The header of a compressed message has no first offset: it may begin where
@@ -76,6 +84,15 @@ mod tests {
         for ((first, last), place) in cases {
             assert_eq!(order.place(first, last), place, "{first:?} {last}");
         }
+    }
+
+    #[test]
+    fn a_file_has_at_most_as_many_offsets_as_its_index_can_have() {
+        let at = |next, last| InOrder::of_file(10, next).place(Some(last), last);
+        assert_eq!(at(None, 10 + MAX_RELATIVE_OFFSET), Place::AfterGap);
+        assert_eq!(at(None, 11 + MAX_RELATIVE_OFFSET), Place::OutOfOrder);
+        assert_eq!(at(Some(i64::MAX), 11 + MAX_RELATIVE_OFFSET), Place::OutOfOrder);
+        assert_eq!((at(Some(20), 19), at(Some(20), 20)), (Place::AfterGap, Place::OutOfOrder));
     }
 
     #[test]

@@ -26,7 +26,8 @@ use crate::record::{RecordBatch, RecordReader};
 
 /// The largest decompressed size of a control batch. The value of a marker has 6 bytes.
 const CONTROL_BYTES: usize = 64 << 10;
-/// If this many zeros follow an invalid header, the rest of the file is preallocated. File systems lose fewer pages at once.
+/// If this many zeros follow an invalid header, and as many are at the end of the file, the rest of it is preallocated. File systems lose fewer
+/// pages at once.
 const RESERVED: usize = 64 << 10;
 
 /// Why following a segment ended.
@@ -230,6 +231,12 @@ impl Follower {
     /// Adds a complete batch.
     fn take(&mut self, source: &dyn ReadAt, header: &BatchHeader) -> Result<(), ReadError> {
         self.position = header.end();
+        // The header of a corrupt batch may be that of another place.
+        if self.is_after_gap(header)
+            && <Resync>::new(header.position, header.end()).verify(source, header.position, header.size)?.is_err()
+        {
+            return Ok(());
+        }
         self.place(header);
         if !header.is_transactional || self.transactions.is_none() {
             return Ok(());
@@ -248,6 +255,12 @@ impl Follower {
             }
         }
         Ok(())
+    }
+
+    /// Whether offsets are missing before a batch.
+    fn is_after_gap(&self, header: &BatchHeader) -> bool {
+        let expected = self.pending.or(self.end_offset).unwrap_or(self.base_offset).max(self.base_offset);
+        InOrder::new(expected, i64::MAX).place(header.span.first, header.last_offset) == Place::AfterGap
     }
 
     /// Compares the offsets of a batch with those before it.
@@ -275,12 +288,17 @@ impl Follower {
         }
     }
 
-    /// Whether zeros follow the invalid header at `position`: at most, a batch is being written there.
+    /// Whether zeros follow the invalid header at `position`, and the file ends with zeros: at most, a batch is being written there.
     fn is_reserved(&mut self, source: &dyn ReadAt, position: u64, length: u64) -> Result<bool, ReadError> {
         let after = position.saturating_add(HEADER_SIZE_UP_TO_MAGIC as u64);
-        let size = length.saturating_sub(after).min(RESERVED as u64) as usize;
-        let data = read_part(source, after, size, &mut self.buffer)?;
-        Ok(data.iter().all(|&byte| byte == 0))
+        let size = length.saturating_sub(after).min(RESERVED as u64);
+        for start in [after, length.saturating_sub(size)] {
+            let data = read_part(source, start, size as usize, &mut self.buffer)?;
+            if data.iter().any(|&byte| byte != 0) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 
@@ -349,6 +367,27 @@ mod tests {
         assert_eq!((follower.position(), follower.end_offset(), follower.is_pending()), (183, Some(10), true));
         assert_eq!(follower.follow(&InMemory(&data), true).unwrap(), FollowEnd::End);
         assert_eq!(follower.end_offset(), Some(17));
+    }
+
+    #[test]
+    fn zeros_within_a_file_are_not_preallocated() {
+        let data = [batch(7, 3, None), vec![0; 3 * RESERVED], batch(20, 1, None), batch(21, 1, None)].concat();
+        let mut follower = Follower::new(false);
+        follower.enter(7);
+        assert_eq!(follower.follow(&InMemory(&data), true).unwrap(), FollowEnd::End);
+        assert_eq!(follower.end_offset(), Some(22));
+    }
+
+    #[test]
+    fn a_corrupt_batch_after_a_gap_is_not_the_end() {
+        let mut far = batch(1000, 2, None);
+        far[50] ^= 1;
+        let mut data = [batch(7, 3, None), far].concat();
+        let mut follower = Follower::new(false);
+        follower.enter(7);
+        data.extend(batch(10, 2, None));
+        look(&mut follower, &data);
+        assert_eq!((follower.end_offset(), follower.is_pending(), follower.take_disorder()), (Some(12), false, None));
     }
 
     /// A file that is not read at once.

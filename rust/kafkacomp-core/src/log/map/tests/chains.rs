@@ -1,6 +1,6 @@
 //! Every chain of runs of small files.
 
-use super::super::chain::{ANCHOR, MOST_RUNS, heaviest_chain};
+use super::super::chain::{self, ANCHOR, Link, MOST_RUNS, heaviest_chain};
 use super::super::judge::is_altered;
 use super::super::runs::{Run, continuous};
 use super::{Part, facts, file, map};
@@ -130,4 +130,12 @@ fn a_file_without_a_believed_name_is_judged_in_parts_too() {
         let found = map_in_parts(&files, Compaction::Unknown, &mut AnyRecords::default(), most).unwrap();
         assert_eq!((found.window(1), found.is_in_parts(0), found.is_in_parts(1)), (None, false, expected));
     }
+}
+
+#[test]
+fn a_link_that_may_follow_its_equal_counts_more() {
+    let links = [(3, 2), (1, 3), (3, 2)].map(|(end, weight)| Link { after: end - 1, end, weight });
+    assert_eq!(chain::heaviest(&links, None), [1, 2]);
+    assert_eq!(chain::heaviest(&links, Some(1)), [1, 2]);
+    assert_eq!(chain::heaviest(&links, Some(2)), [0, 2]);
 }
