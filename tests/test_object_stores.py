@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import fsspec
@@ -94,3 +96,28 @@ def test_a_store_that_does_not_answer(url: str, tmp_path: Path, capsys: pytest.C
 @pytest.mark.parametrize("url", ["gs://b/p?retry_limit_seconds=600", "s3://b/p", "abfs://b/p"])
 def test_urls_of_other_stores_and_with_a_limit_are_not_changed(url: str) -> None:
     assert _with_retry_limit(url) == url
+
+
+def test_a_path_in_s3_is_looked_up_three_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that takes requests and never answers takes 3 seconds each time: 10 times would be minutes."""
+    requests = []
+
+    class Busy(BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:  # noqa: N802 - by its interface
+            requests.append(self.path)
+            self.send_response(503)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Busy) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            with pytest.raises(OSError, match=r"tier/prefix: looking it up: "):
+                kc.scan(f"s3://k:s@tier/prefix?scheme=http&endpoint_override=127.0.0.1:{server.server_port}&region=r")
+        finally:
+            server.shutdown()
+    assert len(requests) == 3, requests
