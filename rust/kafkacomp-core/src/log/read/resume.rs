@@ -6,8 +6,9 @@
 //! 1. **Inside the corrupt batch.** If the header of the corrupt batch can be right, nothing up to the end that it states is a
 //!    batch of the log, unless its size is wrong. The size is wrong if the checksum of the corrupt batch is right for the bytes
 //!    up to the batch found; or if the batch found begins with the offset after those in the header, the corrupt batch has all
-//!    its records up to there, and another batch or the end follows. Messages of formats 0 and 1 have their size twice; if the
-//!    checksum is right for the lengths of key and value, their size field is wrong.
+//!    its records up to there, and another batch or the end follows; or if intact batches lead from the batch found to one that
+//!    begins before the stated end and ends after it, which nothing inside a batch does. Messages of formats 0 and 1 have their
+//!    size twice; if the checksum is right for the lengths of key and value, their size field is wrong.
 //! 2. **Inside a batch whose header is corrupt.** Where the batches before are wrappers, an uncompressed message may come from
 //!    a wrapper. It counts if the messages from there on continue the offsets before and lead to a batch that continues them.
 //! 3. **In a record set** (bytes, a file object, a cell), nothing else judges offsets, as names and other segments do in a log.
@@ -18,6 +19,7 @@
 //!
 //! The same rules decide for every reader whether the end of a source truncates its last batch (`truncated`).
 
+mod crossing;
 mod truncated;
 
 use std::io;
@@ -84,6 +86,8 @@ struct Corrupt {
     /// The checksum of its bytes up to a position.
     running: Running,
     summed_to: u64,
+    /// The end of the last intact batches that did not lead across the stated end.
+    walked_to: u64,
 }
 
 /// Intact batches that follow one another.
@@ -280,6 +284,7 @@ impl<F: Layout> Resync<F> {
             end: position.saturating_add(claim.candidate.length),
             running: Running::new(claim.candidate.polynomial),
             summed_to: position.saturating_add(u64::from(claim.candidate.covered_from)),
+            walked_to: position,
         }))
     }
 
@@ -291,7 +296,8 @@ impl<F: Layout> Resync<F> {
                 return Ok(Verdict::Next);
             }
             if at < corrupt.end && is_inside {
-                let is_next = self.is_after_wrong_size(source, at, claim, judge)?;
+                let is_next = self.is_after_wrong_size(source, at, claim, judge)?
+                    || self.leads_across_end(source, at, claim, judge)?;
                 return Ok(if is_next { Verdict::Next } else { Verdict::Inside });
             }
         }
