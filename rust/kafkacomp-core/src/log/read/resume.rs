@@ -10,7 +10,8 @@
 //!    begins before the stated end and ends after it, which nothing inside a batch does. Messages of formats 0 and 1 have their
 //!    size twice; if the checksum is right for the lengths of key and value, their size field is wrong.
 //! 2. **Inside a batch whose header is corrupt.** Where the batches before are wrappers, an uncompressed message may come from
-//!    a wrapper. It counts if the messages from there on continue the offsets before and lead to a batch that continues them.
+//!    a wrapper. It counts if the messages from there on continue the offsets before and lead to a batch that continues them, or if
+//!    the next batch that counts is no wrapper.
 //! 3. **In a record set** (bytes, a file object, a cell), nothing else judges offsets, as names and other segments do in a log.
 //!    There, rule 1 is true of all corrupt batches, and in a log of truncated last ones and, for messages, of wrappers. Also, a
 //!    batch counts only if its offset is not below those before and another batch or the end follows it. Batches between two
@@ -98,6 +99,8 @@ struct Run {
     last: i64,
     /// Whether neither a batch that continues the run nor the end of the source follows.
     is_broken: bool,
+    /// Whether its messages may be those of a wrapper.
+    may_be_inner: bool,
 }
 
 /// What a batch that was found is.
@@ -215,7 +218,11 @@ impl<F: Layout> Resync<F> {
             let Some(claim) = self.claim(source, at)? else { return Ok(at) };
             let after = match self.judge(source, at, &claim, &mut judge)? {
                 Verdict::Next => {
-                    let fits = |run: &&Run| run.last < claim.least() && !judge.is_contradicted(run.first);
+                    let fits = |run: &&Run| {
+                        run.last < claim.least()
+                            && !judge.is_contradicted(run.first)
+                            && !(run.may_be_inner && claim.is_wrapper())
+                    };
                     return Ok(fragments.iter().find(fits).map_or(at, |run| run.begin));
                 }
                 Verdict::Inside => at.saturating_add(claim.candidate.length),
@@ -392,7 +399,8 @@ impl<F: Layout> Resync<F> {
         judge: &mut Judge,
     ) -> Result<Run, ReadError> {
         let end = at.saturating_add(claim.candidate.length);
-        let mut run = Run { begin: at, end, first: claim.least(), last: claim.last, is_broken: false };
+        let mut run =
+            Run { begin: at, end, first: claim.least(), last: claim.last, is_broken: false, may_be_inner: is_inner };
         while run.end < self.end && run.end.saturating_sub(at) < ENOUGH {
             let header = self.header(source, run.end)?;
             let left = self.end.saturating_sub(run.end);

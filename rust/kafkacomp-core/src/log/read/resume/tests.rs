@@ -184,6 +184,17 @@ fn many_batches_in_the_value_of_a_corrupt_batch_are_read_a_few_times_only() {
 }
 
 #[test]
+fn a_message_between_corrupt_ranges_counts_unless_a_wrapper_follows() {
+    // The header of the first batch is lost, and a message is after it, as from the middle of a wrapper of magic 1.
+    let parts = [vec![7; 120], message(1, 0, 2, b"a value"), vec![7; 90]].concat();
+    let next_is = |codec: u8| {
+        let after: Vec<u8> = (1005..1010).flat_map(|offset| message(1, codec, offset, b"anything")).collect();
+        next(&[parts.as_slice(), &after].concat(), 0, None, true).0
+    };
+    assert_eq!((next_is(0), next_is(2)), (120, parts.len()));
+}
+
+#[test]
 fn an_offset_far_above_those_before_is_not_believed_on_its_own() {
     let far = i64::from_be_bytes([7; 8]);
     let wrapper = |offset: i64| message(1, 2, offset, b"not decoded");

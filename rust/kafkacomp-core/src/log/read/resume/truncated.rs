@@ -104,14 +104,12 @@ impl Resync<BatchLayout> {
     }
 }
 
-/// Whether no reader can accept a batch that begins with these bytes, whatever its offset. `false` if there are too few of them,
-/// and for what a broker puts at the end of a response of formats 0 and 1: the offset -1, a size, and zeros
-/// (`LazyDownConversionRecordsSend`).
+/// Whether no batch begins with these bytes. What a broker puts at the end of a response of formats 0 and 1 is not corrupt, either:
+/// the offset -1, a size, and zeros (`LazyDownConversionRecordsSend`).
 fn is_no_header(header: &[u8]) -> bool {
-    let Some((offset, rest)) = header.split_at_checked(SIZE_OFFSET) else { return false };
-    let is_filler = offset == (-1_i64).to_be_bytes() && header.iter().skip(LOG_OVERHEAD).all(|&byte| byte == 0);
-    let with_offset = [&[0; SIZE_OFFSET], rest].concat();
-    header.len() >= BatchLayout::HEADER && !is_filler && BatchLayout::candidate(&with_offset, u64::MAX).is_none()
+    let is_filler =
+        header.starts_with(&(-1_i64).to_be_bytes()) && header.iter().skip(LOG_OVERHEAD).all(|&byte| byte == 0);
+    !is_filler && BatchLayout::is_no_header(header)
 }
 
 /// For each of the first positions of `data`, 0 if a batch with these first bytes of its offset may begin there, judged by its size and
