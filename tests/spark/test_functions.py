@@ -207,7 +207,7 @@ def test_parse_records_of_bad_cells(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize(("magic", "kind"), [(2, "zstd"), (2, "none"), (1, "gzip"), (0, "snappy")])
 def test_cells_with_a_wrong_size_and_truncated_cells(magic: int, kind: str, spark: SparkSession) -> None:
-    """A wrong size before intact batches is corruption. The end of a response is not, whatever the value that it truncates has."""
+    """A wrong size before intact batches is corruption; a value that the end truncates may have intact batches."""
     batches = [record_set(3, kind=kind, magic=magic, base=base) for base in (0, 3, 6)]
     backup = RecordBatchBuilder(magic=magic, compression_type="none", base_offset=9)
     backup.append(b"".join(record_set(3, kind=kind, magic=magic, base=base) for base in range(9, 60, 3)))

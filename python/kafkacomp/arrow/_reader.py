@@ -91,7 +91,10 @@ class Rows:
 
 
 class _LossFinder:
-    """Adds to reports of a scan which of the missing offsets are known losses; looks again only if others are missing."""
+    """Adds to the reports of a scan which of the missing offsets are known losses.
+
+    They are found again only if other offsets are missing than in the report before.
+    """
 
     def __init__(self, sources: Iterable[BoundedPartition], loss_files: Sequence[LossFile]) -> None:
         self._partitions = [each.partition for each in sources]
