@@ -283,6 +283,22 @@ def test_cut_cells() -> None:
             parse_cells(pa.array([first[:length]]))
 
 
+@pytest.mark.parametrize(("magic", "kind"), [(2, "lz4"), (2, "none"), (1, "gzip"), (0, "snappy")])
+@pytest.mark.parametrize("size", [0, 20, 1 << 20, 2**31 - 1, -1])
+def test_a_wrong_size_before_intact_batches(magic: int, kind: str, size: int) -> None:
+    """The end of a response cannot truncate a batch before others."""
+    batches = [record_set(magic, kind, base) for base in (0, 3, 6)]
+    wrong = batches[1][:8] + size.to_bytes(4, "big", signed=True) + batches[1][12:]
+    cells = pa.array([b"".join(batches), batches[0] + wrong + batches[2], batches[0] + wrong])
+    with pytest.raises((kc.CorruptRecordError, kc.InvalidRecordError), match=r"^row 1: ") as caught:
+        parse_cells(cells)
+    assert (caught.value.row, caught.value.position) == (1, len(batches[0]))
+    found = pa.array(parse_cells(cells, columns=["offset"], on_error="null")).to_pylist()
+    assert [each and [row["offset"] for row in each] for each in found][:2] == [list(range(9)), None]
+    # With a size that may be right, the end of the cell truncates the last batch. Formats 0 and 1 have the size twice.
+    assert found[2] == ([{"offset": at} for at in range(3)] if size > 1000 and magic == 2 else None)
+
+
 def test_the_cap_of_record_sets() -> None:
     """All batches of a cell share it."""
     builder = RecordBatchBuilder(compression_type="zstd")

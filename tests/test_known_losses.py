@@ -13,6 +13,7 @@ import pytest
 import kafkacomp as kc
 from kafkacomp import log, record
 from kafkacomp._cli import main
+from kafkacomp._storage.losses import known_losses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -262,6 +263,23 @@ def new_losses(report: log.PartitionReport) -> list[tuple[int, int]]:
     return [(at, next(end for end in range(at, at + len(new)) if end + 1 not in new)) for at in starts]
 
 
+def test_the_known_losses_of_a_scan_are_found_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the log at its end and for all of its reports."""
+    target = tmp_path / "repaired" / "t-0"
+    log.repair(damaged(tmp_path / "old" / "t-0"), target)
+    found = []
+
+    def find(*given: Any) -> Any:
+        found.append(given)
+        return known_losses(*given)
+
+    monkeypatch.setattr("kafkacomp.arrow._reader.known_losses", find)
+    reader = kc.scan(target)
+    reader.read_all()
+    assert [known(reader.report) for _ in range(3)] == [LOST] * 3
+    assert len(found) == 1
+
+
 @pytest.mark.parametrize("to_magic", [0, 1, 2])
 def test_a_scan_logs_new_losses_only(tmp_path: Path, to_magic: int, caplog: pytest.LogCaptureFixture) -> None:
     """However the rows are read: by iteration, or by a consumer of the stream."""
@@ -325,13 +343,22 @@ def test_segments_that_were_deleted_since(tmp_path: Path) -> None:
         assert (report.is_intact, [each[:2] for each in known(report)]) == (True, [(base, 19)])
 
 
-def test_a_segment_that_is_deleted_while_the_log_is_read(tmp_path: Path) -> None:
+def test_a_segment_that_is_deleted_while_the_log_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "new" / "t-0"
     log.repair(damaged(tmp_path / "old" / "t-0"), target)
+    segment = target / f"{60:020}.log"
+
+    def find_without_segment(*given: Any) -> Any:
+        segment.unlink()
+        return known_losses(*given)
+
     reader = kc.scan(target)
     rows = reader.read_all().num_rows
-    assert known(reader.report) == LOST
-    (target / f"{60:020}.log").unlink()
+    monkeypatch.setattr("kafkacomp.arrow._reader.known_losses", find_without_segment)
+    # A report is final when all is read.
+    assert (reader.report.records, known(reader.report)) == (rows, LOST)
+    reader = kc.scan(target)
+    assert reader.read_all().num_rows == rows
     assert (reader.report.records, known(reader.report)) == (rows, [])
 
 

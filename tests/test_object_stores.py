@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import fsspec
@@ -14,8 +18,10 @@ from golden.reading import scan_rows
 from golden.tiered import cases
 from kafkacomp._cli.command import run
 from kafkacomp._storage.filesystem import _with_retry_limit
+from kafkacomp._storage.gcs import check_credentials
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 LOCAL = next(case for case in cases() if case.name == "gold-copy-failed-0")
@@ -94,3 +100,69 @@ def test_a_store_that_does_not_answer(url: str, tmp_path: Path, capsys: pytest.C
 @pytest.mark.parametrize("url", ["gs://b/p?retry_limit_seconds=600", "s3://b/p", "abfs://b/p"])
 def test_urls_of_other_stores_and_with_a_limit_are_not_changed(url: str) -> None:
     assert _with_retry_limit(url) == url
+
+
+@pytest.mark.usefixtures("_nothing_answers")
+@pytest.mark.parametrize("is_open", [False, True])
+def test_a_metadata_service_that_never_answers(is_open: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Pyarrow would ask it for more than a quarter of an hour."""
+    monkeypatch.setattr("kafkacomp._storage.gcs._TIMEOUT", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1] if is_open else 1
+        monkeypatch.setenv("GCE_METADATA_ROOT", f"127.0.0.1:{port}")
+        with pytest.raises(OSError, match=r"^gs://tier/prefix: no credentials for GCS: .* run .gcloud auth"):
+            kc.scan("gs://tier/prefix")
+    # Where a file may have credentials, or none are needed, nobody is asked.
+    check_credentials("gs://anonymous@tier/prefix")
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "key.json"))
+    check_credentials("gs://tier/prefix")
+    monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS")
+    defaults = tmp_path / ".config" / "gcloud" / "application_default_credentials.json"
+    defaults.parent.mkdir(parents=True)
+    defaults.touch()
+    check_credentials("gs://tier/prefix")
+
+
+def test_a_metadata_service_that_answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
+    with answering(lambda _method, _path: 200) as port:
+        monkeypatch.setenv("GCE_METADATA_ROOT", f"127.0.0.1:{port}")
+        check_credentials("gs://tier/prefix")
+
+
+@contextmanager
+def answering(status: Callable[[str, str], int]) -> Iterator[int]:
+    """The port of a server that answers with a status."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            self.send_response(status(self.command, self.path))
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_GET = do_HEAD  # noqa: N815 - by its interface
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+
+
+def test_a_path_in_s3_is_looked_up_three_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that takes requests and never answers takes 3 seconds each time: 10 times would be minutes."""
+    requests = []
+
+    def busy(method: str, path: str) -> int:
+        requests.append((method, path))
+        return 503
+
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with answering(busy) as port, pytest.raises(OSError, match=r"tier/prefix: looking it up: "):
+        kc.scan(f"s3://k:s@tier/prefix?scheme=http&endpoint_override=127.0.0.1:{port}&region=r")
+    assert requests == [("HEAD", "/tier/prefix")] * 3

@@ -122,19 +122,8 @@ def test_nothing_that_was_not_in_the_log(name: str, tmp_path: Path) -> None:
     check_log(name, tmp_path, some(name, 2))
 
 
-#: ``verify`` and ``repair`` believe the offset of a batch after a hole in the first one, which readers do not:
-#: ``verify`` counts it in ``last_offset``, and ``repair`` puts the batch after those with lower offsets.
-BELIEVED = "broker-0.11.0.3/cmp01103-gzip.00000000000000000000.log"
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.xfail(strict=True, reason="one judge")] if name == BELIEVED else [])
-        for name in sorted(VECTORS)
-    ],
-)
+@pytest.mark.parametrize("name", sorted(VECTORS))
 def test_nothing_at_many_truncations_and_holes(name: str, tmp_path: Path) -> None:
     size = VECTORS[name].stat().st_size
     check_bytes(name, [(cut, None) for cut in range(max(1, size - 20_000), size, 97)] + some(name, 40))

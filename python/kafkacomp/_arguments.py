@@ -24,6 +24,7 @@ MAGICS: Final[tuple[int, int]] = (0, 2)
 BATCH_BYTES: Final[tuple[int, int]] = (1, 2**31 - 1)
 SEGMENT_BYTES: Final[tuple[int, int]] = (1, 2**31 - 1)
 _THREADS: Final = (1, 1024)
+PATH_OR_BYTES: Final = "a path or bytes-like"
 DEFAULT_BATCH_BYTES: Final = 16384  # a producer's batch.size
 
 _Item = TypeVar("_Item")
@@ -86,20 +87,12 @@ def items_of(name: str, items: Iterable[_Item], what: str) -> Iterator[_Item]:
     return iter(items)
 
 
-def byte_count(name: str, data: object) -> int:
-    """The size of bytes that are given in place of a path; TypeError for other objects."""
-    try:
-        return memoryview(data).nbytes  # type: ignore[arg-type] # that is what is checked
-    except TypeError:
-        raise TypeError(f"{name} must be a path or bytes-like, not {type(data).__name__}") from None
-
-
-def bytes_view(name: str, data: object) -> memoryview:
-    """View bytes; TypeError for other objects."""
+def bytes_view(name: str, data: object, what: str = "bytes-like") -> memoryview:
+    """View bytes; TypeError, which says that the argument must be ``what``, for other objects."""
     try:
         return memoryview(data)  # type: ignore[arg-type] # that is what is checked
     except TypeError:
-        raise TypeError(f"{name} must be bytes-like, not {type(data).__name__}") from None
+        raise TypeError(f"{name} must be {what}, not {type(data).__name__}") from None
 
 
 def level_of(compression_level: int | None, limits: tuple[int, int] | None = None) -> int | None:

@@ -205,6 +205,36 @@ def test_parse_records_of_bad_cells(spark: SparkSession) -> None:
     )
 
 
+@pytest.mark.parametrize(("magic", "kind"), [(2, "zstd"), (2, "none"), (1, "gzip"), (0, "snappy")])
+def test_cells_with_a_wrong_size_and_truncated_cells(magic: int, kind: str, spark: SparkSession) -> None:
+    """A wrong size before intact batches is corruption; a value that the end truncates may have intact batches."""
+    batches = [record_set(3, kind=kind, magic=magic, base=base) for base in (0, 3, 6)]
+    backup = RecordBatchBuilder(magic=magic, compression_type="none", base_offset=9)
+    backup.append(b"".join(record_set(3, kind=kind, magic=magic, base=base) for base in range(9, 60, 3)))
+    last = bytes(backup.build())
+    place = len(batches[0])
+    rows = [(0, b"".join([*batches, last[: len(last) // 2]]))]
+    for size in (0, 20, len(batches[1]) + 5, 1 << 20, 2**31 - 1, -1):
+        wrong = batches[1][:8] + size.to_bytes(4, "big", signed=True) + batches[1][12:]
+        rows.append((len(rows), b"".join([batches[0], wrong, batches[2]])))
+    frame = spark.createDataFrame(rows, "n int, data binary").coalesce(1)
+    intact = [(0, offset) for offset in range(9)]
+
+    def offsets(mode: Any) -> list[tuple[int, int | None]]:
+        out = records(frame, "data", keep=["n"], columns=["offset"], mode=mode)
+        return [(row.n, row.offset) for row in out.collect()]
+
+    assert offsets("DROPMALFORMED") == intact
+    assert offsets("PERMISSIVE") == [*intact, *((n, None) for n, _ in rows[1:])]
+    parsed = frame.select("n", parse_records("data", mode="PERMISSIVE", columns=["offset"]).alias("r")).collect()
+    assert [row.r is None for row in parsed] == [False] + [True] * (len(rows) - 1)
+    for n, _ in rows[1:]:
+        message = failure(frame.where(f"n = {n}").select(parse_records("data")).collect)
+        assert_tells(message, rf"(Corrupt|Invalid)RecordError: .*row 0: .* at byte {place}\b")
+    frame = frame.where("n = 0")
+    assert offsets("FAILFAST") == intact
+
+
 def test_records(spark: SparkSession) -> None:
     """A row for each record behind the columns that are kept; none for an empty cell and for a null."""
     rows = [(0, "a", record_set(3)), (1, "b", None), (2, "c", b""), (3, "d", record_set(2, kind="zstd", base=9))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import errno
 import logging
 import os
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol
 
 from kafkacomp._arguments import path_text
 from kafkacomp._extras import fs, require
+from kafkacomp._storage.gcs import check_credentials
 from kafkacomp._storage.remote_files import Remote
 from kafkacomp._storage.stores import ArrowStore, Entry, FsspecStore, ObstoreStore, Store, check_size
 
@@ -120,19 +122,25 @@ def _without_user(url: str) -> str:
 
 
 def _open_pyarrow(url: str) -> tuple[FileSystem, str]:
+    if _is_gcs(url) and hasattr(fs, "GcsFileSystem"):
+        check_credentials(url)
     try:
         filesystem, path = fs.FileSystem.from_uri(_with_retry_limit(url))
     except OSError as error:  # its message may lack the URL
         raise OSError(f"{_without_user(url)}: {error}") from None
-    return Remote(ArrowStore(filesystem)), path
+    # One of a URL retries a request 10 times, and waits 3 seconds each time for a server that does not answer; one that
+    # is made by its constructor, as copies are, 3 times.
+    lookup = copy.copy(filesystem) if filesystem.type_name == "s3" else None
+    return Remote(ArrowStore(filesystem, lookup)), path
+
+
+def _is_gcs(url: str) -> bool:
+    return url.lower().startswith(("gs://", "gcs://"))
 
 
 def _with_retry_limit(url: str) -> str:
-    """Limit the retries of a failing request to GCS, unless the URL does: the default is a quarter of an hour.
-
-    Those to S3 end after seconds.
-    """
-    if not url.lower().startswith(("gs://", "gcs://")) or "retry_limit_seconds=" in url:
+    """Limit the retries of a failing request to GCS, unless the URL does: the default is a quarter of an hour."""
+    if not _is_gcs(url) or "retry_limit_seconds=" in url:
         return url
     return f"{url}{'&' if '?' in url else '?'}retry_limit_seconds={_RETRY_SECONDS}"
 

@@ -70,17 +70,21 @@ class _OpenFile:
 
 
 class ArrowStore:
-    """A file system of pyarrow."""
+    """A file system of pyarrow.
 
-    def __init__(self, filesystem: Any) -> None:  # noqa: ANN401 - pyarrow is an extra
+    ``lookup`` is one that retries less, by which paths are looked up: a store that does not answer is noticed there.
+    """
+
+    def __init__(self, filesystem: Any, lookup: Any = None) -> None:  # noqa: ANN401 - pyarrow is an extra
         self._fs = filesystem
+        self._lookup = filesystem if lookup is None else lookup
 
     def _entry(self, info: Any) -> Entry:  # noqa: ANN401 - pyarrow is an extra
         kind = fs.FileType
         return Entry(info.path, info.type == kind.Directory, info.size or 0)
 
     def info(self, path: str) -> Entry:
-        info = self._fs.get_file_info(path)
+        info = self._lookup.get_file_info(path)
         if info.type == fs.FileType.NotFound:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return self._entry(info)

@@ -12,15 +12,15 @@ from kafkacomp._losses import unacknowledged
 from kafkacomp._storage.losses import known_losses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pandas as pd
     import polars as pl
     from typing_extensions import CapsuleType
 
-    from kafkacomp._storage.loss_file import LossFile
+    from kafkacomp._storage.loss_file import KnownLoss, LossFile
     from kafkacomp._storage.partition import BoundedPartition
-    from kafkacomp.arrow._report import ScanReport
+    from kafkacomp.arrow._report import MissingRange, ScanReport
 
 #: For what is missing at the end of a scan; commands show it themselves.
 _LOSSES = logging.getLogger("kafkacomp.losses")
@@ -90,6 +90,26 @@ class Rows:
         raise TypeError(f"{type(self).__name__} is a stream of Arrow record batches, not an array: call to_pandas()")
 
 
+class _LossFinder:
+    """Adds to the reports of a scan which of the missing offsets are known losses.
+
+    They are found again only if other offsets are missing than in the report before.
+    """
+
+    def __init__(self, sources: Iterable[BoundedPartition], loss_files: Sequence[LossFile]) -> None:
+        self._partitions = [each.partition for each in sources]
+        self._loss_files = loss_files
+        self._last: tuple[tuple[MissingRange, ...], tuple[KnownLoss, ...]] = ((), ())
+
+    def complete(self, report: ScanReport) -> ScanReport:
+        """Add the known losses to a report."""
+        missing, known = self._last
+        if report.missing != missing:
+            known = known_losses(self._partitions, report.missing, self._loss_files)
+            self._last = report.missing, known
+        return replace(report, known_losses=known) if known else report
+
+
 class ScanReader(_kafkacomp.ScanReader, Rows):
     """A stream of Arrow record batches that can be read once: the result of :func:`kafkacomp.scan`.
 
@@ -97,8 +117,8 @@ class ScanReader(_kafkacomp.ScanReader, Rows):
     consumer of the Arrow PyCapsule interface takes it as a stream.
     """
 
-    __slots__ = ("_with_known_losses", "has_control_records")
-    _with_known_losses: Callable[[ScanReport], ScanReport]
+    __slots__ = ("_known_losses", "has_control_records")
+    _known_losses: _LossFinder
     #: Whether control records are rows.
     has_control_records: bool
 
@@ -111,22 +131,18 @@ class ScanReader(_kafkacomp.ScanReader, Rows):
         loss_files: Sequence[LossFile] = (),
     ) -> Self:
         """Start a scan; ``loss_files`` are those besides the ones in the folders of the partitions."""
-        partitions = [each.partition for each in sources]
-
-        def with_known_losses(report: ScanReport) -> ScanReport:
-            known = known_losses(partitions, report.missing, loss_files)
-            return replace(report, known_losses=known) if known else report
+        finder = _LossFinder(sources, loss_files)
 
         def warn_of_losses(report: ScanReport) -> None:
-            for line in unacknowledged(with_known_losses(report)).lines(_MOST_RANGES):
+            for line in unacknowledged(finder.complete(report)).lines(_MOST_RANGES):
                 _LOSSES.warning("%s", line)
 
         reader = super().__new__(cls, sources, settings, total_bytes, progress, warn_of_losses)
-        reader._with_known_losses = with_known_losses
+        reader._known_losses = finder
         reader.has_control_records = settings["include_control"]
         return reader
 
     @property
     def report(self) -> ScanReport:
         """The counts and findings of the scan so far."""
-        return self._with_known_losses(super().report)
+        return self._known_losses.complete(super().report)

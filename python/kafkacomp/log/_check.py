@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import byte_count, check_progress, checked_max_output_size, integer, path_text
+from kafkacomp._arguments import PATH_OR_BYTES, bytes_view, check_progress, checked_max_output_size, integer, path_text
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._log_format import check_log_format
 from kafkacomp._storage.checkpoints import COPY_CLEANED, OffsetCheckpoints
@@ -92,7 +92,7 @@ def verify_segment(
         topic, number = owner_of(folder, path.name)
         partition = Partition(topic, number, [segment], checkpoints=checkpoints, is_part=True)
     else:
-        size = byte_count("source", source)
+        size = bytes_view("source", source, PATH_OR_BYTES).nbytes
         segment = Segment(f"<{size} bytes>", source, size)
         partition = Partition(None, None, [segment])
     return check_segment(

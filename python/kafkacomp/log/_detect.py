@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import byte_count
+from kafkacomp._arguments import PATH_OR_BYTES, bytes_view
 from kafkacomp._log_format import LogFormat, check_log_format, undecided
 from kafkacomp._storage.names import SWAP
 
@@ -39,7 +39,7 @@ def detect_log_format(source: PathOrBytes, log_format: LogFormat = "auto") -> Lo
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         return log_format_of(str(path), str(path), log_format)
-    byte_count("source", source)
+    bytes_view("source", source, PATH_OR_BYTES)
     return log_format_of(source, None, log_format)
 
 

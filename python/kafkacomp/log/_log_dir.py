@@ -177,7 +177,10 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
         raise KeyError(f"no partition {key!r} in {self._path}: {how}expected one of {known}{more}")
 
     def __contains__(self, key: object) -> bool:
-        return key in self._partitions
+        try:
+            return key in self._partitions
+        except TypeError:  # not hashable
+            return False
 
     def __iter__(self) -> Iterator[tuple[str, int]]:
         return iter(self._partitions)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
-from kafkacomp._arguments import OFFSETS, byte_count, integer, path_text
+from kafkacomp._arguments import OFFSETS, PATH_OR_BYTES, bytes_view, integer, path_text
 from kafkacomp._storage.filesystem import read_side_file
 from kafkacomp._storage.names import leading_offset
 
@@ -112,7 +112,7 @@ def read_producer_snapshot(source: PathOrBytes) -> list[ProducerEntry]:
 def content_of(source: PathOrBytes) -> tuple[Buffer, str | None]:
     if isinstance(source, str | os.PathLike):
         return read_side_file(path := path_text("source", source)), path.encode("utf-8", "backslashreplace").decode()
-    byte_count("source", source)
+    bytes_view("source", source, PATH_OR_BYTES)
     return source, None
 
 

@@ -6,10 +6,12 @@
 //! 1. **Inside the corrupt batch.** If the header of the corrupt batch can be right, nothing up to the end that it states is a
 //!    batch of the log, unless its size is wrong. The size is wrong if the checksum of the corrupt batch is right for the bytes
 //!    up to the batch found; or if the batch found begins with the offset after those in the header, the corrupt batch has all
-//!    its records up to there, and another batch or the end follows. Messages of formats 0 and 1 have their size twice; if the
-//!    checksum is right for the lengths of key and value, their size field is wrong.
+//!    its records up to there, and another batch or the end follows; or if intact batches lead from the batch found to one that
+//!    begins before the stated end and ends after it, which nothing inside a batch does. Messages of formats 0 and 1 have their
+//!    size twice; if the checksum is right for the lengths of key and value, their size field is wrong.
 //! 2. **Inside a batch whose header is corrupt.** Where the batches before are wrappers, an uncompressed message may come from
-//!    a wrapper. It counts if the messages from there on continue the offsets before and lead to a batch that continues them.
+//!    a wrapper. It counts if the messages from there on continue the offsets before and lead to a batch that continues them, or if
+//!    the next batch that counts is no wrapper.
 //! 3. **In a record set** (bytes, a file object, a cell), nothing else judges offsets, as names and other segments do in a log.
 //!    There, rule 1 is true of all corrupt batches, and in a log of truncated last ones and, for messages, of wrappers. Also, a
 //!    batch counts only if its offset is not below those before and another batch or the end follows it. Batches between two
@@ -18,6 +20,7 @@
 //!
 //! The same rules decide for every reader whether the end of a source truncates its last batch (`truncated`).
 
+mod crossing;
 mod truncated;
 
 use std::io;
@@ -84,6 +87,8 @@ struct Corrupt {
     /// The checksum of its bytes up to a position.
     running: Running,
     summed_to: u64,
+    /// The end of the last intact batches that did not lead across the stated end.
+    walked_to: u64,
 }
 
 /// Intact batches that follow one another.
@@ -94,6 +99,8 @@ struct Run {
     last: i64,
     /// Whether neither a batch that continues the run nor the end of the source follows.
     is_broken: bool,
+    /// Whether its messages may be those of a wrapper.
+    may_be_inner: bool,
 }
 
 /// What a batch that was found is.
@@ -211,7 +218,11 @@ impl<F: Layout> Resync<F> {
             let Some(claim) = self.claim(source, at)? else { return Ok(at) };
             let after = match self.judge(source, at, &claim, &mut judge)? {
                 Verdict::Next => {
-                    let fits = |run: &&Run| run.last < claim.least() && !judge.is_contradicted(run.first);
+                    let fits = |run: &&Run| {
+                        run.last < claim.least()
+                            && !judge.is_contradicted(run.first)
+                            && !(run.may_be_inner && claim.is_wrapper())
+                    };
                     return Ok(fragments.iter().find(fits).map_or(at, |run| run.begin));
                 }
                 Verdict::Inside => at.saturating_add(claim.candidate.length),
@@ -280,6 +291,7 @@ impl<F: Layout> Resync<F> {
             end: position.saturating_add(claim.candidate.length),
             running: Running::new(claim.candidate.polynomial),
             summed_to: position.saturating_add(u64::from(claim.candidate.covered_from)),
+            walked_to: position,
         }))
     }
 
@@ -291,7 +303,8 @@ impl<F: Layout> Resync<F> {
                 return Ok(Verdict::Next);
             }
             if at < corrupt.end && is_inside {
-                let is_next = self.is_after_wrong_size(source, at, claim, judge)?;
+                let is_next = self.is_after_wrong_size(source, at, claim, judge)?
+                    || self.leads_across_end(source, at, claim, judge)?;
                 return Ok(if is_next { Verdict::Next } else { Verdict::Inside });
             }
         }
@@ -386,7 +399,8 @@ impl<F: Layout> Resync<F> {
         judge: &mut Judge,
     ) -> Result<Run, ReadError> {
         let end = at.saturating_add(claim.candidate.length);
-        let mut run = Run { begin: at, end, first: claim.least(), last: claim.last, is_broken: false };
+        let mut run =
+            Run { begin: at, end, first: claim.least(), last: claim.last, is_broken: false, may_be_inner: is_inner };
         while run.end < self.end && run.end.saturating_sub(at) < ENOUGH {
             let header = self.header(source, run.end)?;
             let left = self.end.saturating_sub(run.end);

@@ -17,6 +17,11 @@ fn message(magic: u8, codec: u8, offset: i64, value: &[u8]) -> Vec<u8> {
     [&offset.to_be_bytes(), size.as_slice(), &crc32(&covered).to_be_bytes(), &covered].concat()
 }
 
+/// Whether the end of these bytes may truncate their last batch.
+fn may_end_here(data: &[u8]) -> bool {
+    ensure_truncated_set(data).is_ok()
+}
+
 /// Where the set continues after the batch at `position`, and the bytes that went into checksums.
 fn next(data: &[u8], position: usize, before: Option<&[u8]>, is_record_set: bool) -> (usize, u64) {
     let mut search = Resync::<BatchLayout>::new(position as u64, data.len() as u64);
@@ -33,6 +38,31 @@ fn the_end_of_a_response_costs_no_checksums() {
     for length in at + 1..data.len() {
         assert_eq!(next(&data[..length], at, Some(&whole[8]), true), (length, 0));
     }
+}
+
+#[test]
+fn the_end_truncates_only_what_can_be_a_batch() {
+    let before = text(9);
+    for magic in 0..=2 {
+        let last = if magic == 2 { text(10) } else { message(magic, 0, 10, &[7; 300]) };
+        let with = |end: &[u8]| [before.as_slice(), end].concat();
+        for length in 0..last.len() {
+            assert!(may_end_here(&with(&last[..length])), "{length} bytes of magic {magic}");
+        }
+        // Of the size and all that follows, only the magic is left.
+        let mut foreign = vec![0xd5; 400];
+        foreign[..8].copy_from_slice(&last[..8]);
+        foreign[8] = 0x2e;
+        foreign[16] = magic;
+        for length in 0..77 {
+            assert!(may_end_here(&with(&foreign[..length])), "{length} bytes, of magic {magic}, are too few");
+        }
+        assert!(!may_end_here(&with(&foreign)), "magic {magic}");
+    }
+    let filler = [&[0xff; 8], [0, 0, 100, 0].as_slice(), &[0; 200]].concat();
+    assert!(may_end_here(&[before.as_slice(), &filler].concat()));
+    let other = [&filler[..40], [1; 160].as_slice()].concat();
+    assert!(!may_end_here(&[before.as_slice(), &other].concat()));
 }
 
 #[test]
@@ -113,6 +143,55 @@ fn messages_in_a_wrapper_are_not_of_the_log() {
             assert_eq!(next(&data, before.len(), Some(&before), is_record_set).0, end + after.len());
         }
     }
+}
+
+#[test]
+fn batches_that_lead_across_the_stated_end_are_of_the_log_whatever_their_offsets() {
+    let before = text(50);
+    // The first bytes of a batch of elsewhere, and batches of the log, which are not in the order of offsets.
+    let foreign = batch(51, 1, &record(&[b'x'; 900]));
+    let log: Vec<_> = (20..30).map(text).collect();
+    for length in [80, 200, foreign.len() - 1] {
+        let data = [before.as_slice(), &foreign[..length], &log.concat()].concat();
+        assert_eq!(next(&data, before.len(), Some(&before), true).0, before.len() + length, "{length}");
+    }
+    // Batches in a value do not lead across the end of the batch that has it, whatever follows.
+    let backup: Vec<u8> = (20..30).flat_map(text).collect();
+    for cut in [0, 40, 700] {
+        let mut corrupt = batch(51, 1, &record(&backup[..backup.len() - cut]));
+        corrupt[70] ^= 1;
+        let end = before.len() + corrupt.len();
+        let data = [before.as_slice(), &corrupt, &text(52), &text(53)].concat();
+        assert_eq!(next(&data, before.len(), Some(&before), true).0, end, "{cut}");
+    }
+}
+
+#[test]
+fn many_batches_in_the_value_of_a_corrupt_batch_are_read_a_few_times_only() {
+    let before = text(9);
+    let small: Vec<u8> = (0..5000).flat_map(|base| batch(base, 1, &record(b"a value"))).collect();
+    let mut corrupt = batch(10, 1, &record(&[small.as_slice(), b"the end"].concat()));
+    corrupt[70] ^= 1;
+    let data = [
+        before.as_slice(),
+        &corrupt,
+        b"no batch is here, and these are enough bytes for a header of one, as it has 61 bytes",
+    ]
+    .concat();
+    let (found, summed) = next(&data, before.len(), Some(&before), true);
+    assert_eq!(found, data.len());
+    assert!(summed <= 6 * data.len() as u64, "{summed} of {}", data.len());
+}
+
+#[test]
+fn a_message_between_corrupt_ranges_counts_unless_a_wrapper_follows() {
+    // The header of the first batch is lost, and a message is after it, as from the middle of a wrapper of magic 1.
+    let parts = [vec![7; 120], message(1, 0, 2, b"a value"), vec![7; 90]].concat();
+    let next_is = |codec: u8| {
+        let after: Vec<u8> = (1005..1010).flat_map(|offset| message(1, codec, offset, b"anything")).collect();
+        next(&[parts.as_slice(), &after].concat(), 0, None, true).0
+    };
+    assert_eq!((next_is(0), next_is(2)), (120, parts.len()));
 }
 
 #[test]
