@@ -112,3 +112,17 @@ def test_an_index_entry_after_a_displaced_batch(tmp_path: Path) -> None:
     for start in range(20):
         for threads in (1, 2):
             assert rows(where, threads, {"start_offset": start}) == everything[start:]
+
+
+def test_a_displaced_batch_at_the_beginning_of_a_segment(tmp_path: Path) -> None:
+    """The index leads behind it, and nothing after that shows that it is there."""
+    injected = intact(built(1, "none"))
+    segment = injected.segments[-1]
+    segment.pieces = [segment.pieces[-1], *segment.pieces[1:-1]]
+    where = injected.write(tmp_path)
+    everything = rows(where, 1, {})
+    assert everything[-1][0] == 19
+    for start in range(20):
+        for threads in (1, 2):
+            wanted = [row for row in everything if row[0] >= start]
+            assert rows(where, threads, {"start_offset": start}) == wanted

@@ -52,7 +52,16 @@ impl Start<'_> {
     /// # Errors
     /// The segment cannot be read.
     pub fn position(&self, start_offset: i64) -> Result<u64, ScanError> {
-        Ok(self.by_offset(start_offset)?.max(self.begin))
+        let position = self.by_offset(start_offset)?.max(self.begin);
+        // A page that was written over the beginning may have what the index does not lead to.
+        if position > self.begin
+            && !self.source.is_remote()
+            && let Ok(Hop::Batch(first)) = HeaderWalk::new(self.source, self.begin, self.length).next_batch()
+            && first.last_offset >= start_offset
+        {
+            return Ok(self.begin);
+        }
+        Ok(position)
     }
 
     /// What the headers show of the segment if all its records are earlier than `timestamp` according to them. `None` if one may be
