@@ -199,7 +199,12 @@ def _dump(source: Source, lenient: Answer, strict: Answer) -> list[str]:
         # It shows the offsets that are stored, also where the scan restores them.
         found.append(f"dump does not show offset {min(set(wanted) - set(rows))[0]}, which the scan delivers")
     named = [each for each in info.missing or [] if each[2] != "compacted"]
-    if answer.missing != named:
+    if _has_wrappers(info):
+        # Of a file in which it finds no batch, it does not judge the offsets.
+        is_named = all(is_part(each, lenient.missing or []) for each in answer.missing or [])
+    else:
+        is_named = answer.missing == named
+    if not is_named:
         found.append(f"dump names {answer.missing}, info {named}")
     deep = described(source, "--deep").counts
     batches = sum(each["batches"] for each in deep["counts"])
