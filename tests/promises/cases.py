@@ -97,8 +97,8 @@ class Case:
     @property
     def magic(self) -> int:
         """The message format."""
-        first = next(batch for file in self.log.files for batch in file.batches)
-        return self.contents.bytes_of(first)[16]
+        batches = (self.contents.bytes_of(batch) for file in self.log.files for batch in file.batches)
+        return next(data[16] for data in batches if data)
 
     def _index_of(self, file: File, name: int) -> bytes:
         """The offset index of the intact file, with an entry for each batch, as of this base offset."""

@@ -25,6 +25,7 @@ __all__ = ["faults", "faults_of"]
 #: where readers leave it out (docs/corruption.md).
 _RESTORING = (
     "verify", "LogDir.verify", "LogPartition.verify", "info", "repair", "the scan of the result of repair",
+    "recompress", "convert",
 )  # fmt: skip
 
 
