@@ -21,8 +21,9 @@ INSTALLED_SPARK35 := $(VENV_SPARK35)/.stamp-wheel
 INSTALLED_DEMO := $(VENV_DEMO)/.stamp-wheel
 INSTALLED_DOCS := $(VENV_DOCS)/.stamp-wheel
 
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust/kafkacomp-core rust/kafkacomp-arrow rust/kafkacomp-tiered rust/kafkacomp-python \
-	-name '*.rs' -o -name Cargo.toml)
+# The crates that are published; each depends only on those before it.
+CRATES := kafkacomp-records kafkacomp-log kafkacomp-broker kafkacomp-arrow
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find $(addprefix rust/,$(CRATES)) rust/kafkacomp-python -name '*.rs' -o -name Cargo.toml)
 PYTHON_SOURCES := pyproject.toml README.md LICENSE THIRD-PARTY-NOTICES.txt kafkacomp.cyclonedx.json $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
 # One interpreter for every cargo call: a change of it would compile pyo3 and all that stands on it anew.
@@ -31,7 +32,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup develop build wheel sdist demo first-example docs test-site pictures test test-all test-rust test-files test-spark test-spark40 \
-	test-spark35 test-lowest test-kafka release-check notices lint lint-rust lint-core lint-layers lint-outside lint-python lint-house lint-workflows lint-notices lint-deny fmt check bench regression lock clean
+	test-spark35 test-lowest test-kafka release-check notices lint lint-rust lint-crates lint-layers lint-outside lint-python lint-house lint-workflows lint-notices lint-deny fmt check bench regression lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -179,21 +180,28 @@ test-kafka: $(INSTALLED) ## Only the tests against a live broker
 	$(BIN)/python -m pytest tests/kafka -m "not slow" $(PYTEST_ARGS)
 
 # ---------------------------------------------------------------------------------------------- lints
-lint: lint-rust lint-core lint-layers lint-outside lint-python lint-house lint-workflows lint-notices ## Formatting, clippy, ruff, mypy, stubs, house rules, workflows, notices
+lint: lint-rust lint-crates lint-layers lint-outside lint-python lint-house lint-workflows lint-notices ## Formatting, clippy, ruff, mypy, stubs, house rules, workflows, notices
 
 lint-rust: $(DEV)
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --locked --no-deps -p kafkacomp-core -p kafkacomp-arrow -p kafkacomp-tiered
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --locked --no-deps --all-features $(addprefix -p ,$(CRATES))
 
-# The core's borders: it builds by itself, and neither Python nor Arrow is behind it.
-lint-core: $(DEV)
-	$(CARGO) check --release --locked -p kafkacomp-core
-	@echo "what kafkacomp-core stands on:"
-	@$(CARGO) tree --locked -p kafkacomp-core --edges normal,build --prefix none --no-dedupe | sort -u | tee target/core-tree.txt
-	@! grep -E '^(pyo3|arrow|python3-dll)' target/core-tree.txt || { echo "kafkacomp-core must not need these"; exit 1; }
-	@! $(CARGO) tree --locked -p kafkacomp-arrow --edges normal,build --prefix none | grep -E '^pyo3' \
-		|| { echo "kafkacomp-arrow must not need these"; exit 1; }
+# The borders of the crates: each builds by itself, without the features that the crates above it need.
+# refuse-below: crate, what must not be below it.
+define refuse-below
+	@! $(CARGO) tree --locked -p $(1) --all-features --edges normal,build --prefix none --no-dedupe | grep -E '^($(2))' | sort -u | grep . \
+		|| { echo "$(1) must not need these"; exit 1; }
+endef
+
+lint-crates: $(DEV)
+	for crate in $(CRATES); do $(CARGO) check --release --locked -p $$crate || exit 1; done
+	@echo "what kafkacomp-records stands on:"
+	@$(CARGO) tree --locked -p kafkacomp-records --edges normal,build --prefix none --no-dedupe | sort -u
+	$(call refuse-below,kafkacomp-records,pyo3|arrow|python3-dll|kafkacomp-(log|broker|arrow))
+	$(call refuse-below,kafkacomp-log,pyo3|arrow|python3-dll|kafkacomp-(broker|arrow))
+	$(call refuse-below,kafkacomp-broker,pyo3|arrow|python3-dll|kafkacomp-(log|arrow))
+	$(call refuse-below,kafkacomp-arrow,pyo3|python3-dll|kafkacomp-broker)
 
 # The crates outside the workspace. The fuzz targets need nightly to run, not to compile.
 lint-outside: $(DEV)
@@ -217,7 +225,7 @@ lint-python: $(INSTALLED)
 lint-house: $(DEV)
 	$(BIN)/python tools/check_house.py
 
-# No circle of imports between modules, and no layer of the core that imports one above it.
+# No circle of imports between modules, and no layer of kafkacomp-records that imports one above it.
 lint-layers: $(DEV)
 	$(BIN)/python tools/check_layers.py
 	$(BIN)/python tools/check_judging.py
@@ -267,7 +275,7 @@ regression: $(INSTALLED) ## Is the working tree slower than BASE? By paired rati
 release-check: sdist lint-deny lint-notices ## Whether a release can be made: version and changelog, sdist, metadata, crates, licences, notices
 	$(BIN)/python tools/check_release.py target/sdist $(if $(TAG),--tag $(TAG))
 	$(BIN)/twine check --strict target/sdist/*.tar.gz target/sdist/*.whl
-	$(CARGO) package --locked --allow-dirty -p kafkacomp-core -p kafkacomp-arrow -p kafkacomp-tiered
+	$(CARGO) package --locked --allow-dirty $(addprefix -p ,$(CRATES))
 
 notices: $(DEV) ## Renew the third-party notices and the SBOM after a change of Cargo.lock
 	$(BIN)/python tools/third_party.py

@@ -54,7 +54,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--name", default="compare-build", help="of the result files")
     arguments = parser.parse_args()
-    example = ["cargo", "build", "--release", "--locked", "-p", "kafkacomp-core", "--example", "build_pass"]
+    example = ["cargo", "build", "--release", "--locked", "-p", "kafkacomp-records", "--example", "build_pass"]
     subprocess.run(example, cwd=ROOT, check=True)
     results = []
     for batch, codec in itertools.product(arguments.batches, arguments.codecs):

@@ -172,7 +172,7 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args()
-    example = ["cargo", "build", "--release", "--locked", "-p", "kafkacomp-core", "--example", "stream_pass"]
+    example = ["cargo", "build", "--release", "--locked", "-p", "kafkacomp-records", "--example", "stream_pass"]
     subprocess.run(example, cwd=ROOT, check=True)
     with flights.payload(make_segments.BUILD).open("rb") as rows:
         data = rows.read(arguments.megabytes << 20)

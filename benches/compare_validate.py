@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--name", default="compare-validate", help="of the result files")
     arguments = parser.parse_args()
-    example = ["cargo", "build", "--release", "--locked", "-p", "kafkacomp-core", "--example", "validate_pass"]
+    example = ["cargo", "build", "--release", "--locked", "-p", "kafkacomp-broker", "--example", "validate_pass"]
     subprocess.run(example, cwd=ROOT, check=True)
     results = []
     for source, target in IN_PLACE + ANEW:

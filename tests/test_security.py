@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def constant(name: str) -> int:
     """A constant of the core's limits."""
-    source = (ROOT / "rust" / "kafkacomp-core" / "src" / "limits.rs").read_text()
+    source = (ROOT / "rust" / "kafkacomp-records" / "src" / "limits.rs").read_text()
     found = re.search(rf"pub const {name}: \w+ = ([^;]+);", source)
     assert found is not None, name
     return int(eval(found[1].replace("i32::MAX as usize", "2**31 - 1"), {"__builtins__": {}}))  # noqa: S307 - our own

@@ -1,4 +1,4 @@
-"""No import circle between the modules of a crate, and the order of kafkacomp-core's layers.
+"""No import circle between the modules of a crate, and the order of kafkacomp-records' layers.
 
 The imports of a module are its `use` declarations and the qualified paths in its code. A path is an import of the
 module that it names, whose re-exports are not followed: `crate::record::RecordBatch` is an import of `record`.
@@ -24,15 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
-CRATES = ("kafkacomp-core", "kafkacomp-arrow", "kafkacomp-tiered", "kafkacomp-python")
-#: A module of kafkacomp-core, and what nothing below it may import: the layers above it.
+CRATES = ("kafkacomp-records", "kafkacomp-log", "kafkacomp-broker", "kafkacomp-arrow", "kafkacomp-python")
+#: A module of kafkacomp-records, and what nothing below it may import: the layers above it.
 FORBIDDEN = {
-    "compress": {"record", "message_set", "log", "broker", "io"},
-    "record": {"message_set", "log", "broker", "io"},
-    "message_set": {"record", "log", "broker", "io"},
-    "log": {"broker", "io"},
-    "broker": {"message_set", "log", "io"},
-    "io": {"record", "message_set", "log", "broker"},
+    "compress": {"record", "message_set", "io"},
+    "record": {"message_set", "io"},
+    "message_set": {"record", "io"},
+    "io": {"record", "message_set"},
 }
 #: What stands on no layer at all.
 LAYERS = set(FORBIDDEN)
@@ -171,7 +169,7 @@ def circles(made: nx.DiGraph[Module]) -> list[list[Module]]:
 
 
 def forbidden(made: nx.DiGraph[Module]) -> list[tuple[Module, Module]]:
-    """The imports of kafkacomp-core against the order of its layers."""
+    """The imports of kafkacomp-records against the order of its layers."""
 
     def is_upward(module: Module, other: Module) -> bool:
         layer = module[0] if module else ""
@@ -195,7 +193,7 @@ def main(tree: Path) -> int:
         for circle in circles(made):
             edges = [f"{name(a)} -> {name(b)}" for a, b in made.edges if a in circle and b in circle]
             faults.append(f"{crate}: a circle of {len(circle)} modules:\n  " + "\n  ".join(sorted(edges)))
-        if crate == "kafkacomp-core":
+        if crate == "kafkacomp-records":
             faults += [
                 f"{crate}: {name(a)} imports {name(b)}, a layer that it must not know" for a, b in forbidden(made)
             ]

@@ -1,4 +1,4 @@
-"""Write the vectors of rust/kafkacomp-core/tests/codec_streams.rs: damaged data, and what Kafka makes of them.
+"""Write the vectors of rust/kafkacomp-records/tests/codec_streams.rs: damaged data, and what Kafka makes of them.
 
 Run from anywhere: python tests/kafka/make_stream_vectors.py
 """
@@ -18,7 +18,7 @@ import kafkacomp as kc  # noqa: E402 (the path comes first)
 from codec_peers import damaged  # noqa: E402
 from livekafka import streams  # noqa: E402
 
-FOLDER = TESTS.parent / "rust" / "kafkacomp-core" / "tests" / "kafka_streams"
+FOLDER = TESTS.parent / "rust" / "kafkacomp-records" / "tests" / "kafka_streams"
 COUNT = 240
 # The streams of gzip and zstd are read in pieces of 16 KiB, that of snappy in pieces of 2 KiB: some beyond both.
 SIZES = (0, 100, 2100, 5000, 5000, 36_000)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
-CARGO = ["cargo", "run", "--release", "--locked", "-q", "-p", "kafkacomp-core", "--example", "map_cases"]
+CARGO = ["cargo", "run", "--release", "--locked", "-q", "-p", "kafkacomp-log", "--example", "map_cases"]
 #: The cases between two runs of the program: neither pipe fills up while the other is waited for.
 BATCH = 2000
 

@@ -19,9 +19,11 @@ use kafka_protocol::records::{
 };
 use kafkacomp_arrow::source::files::in_memory;
 use kafkacomp_arrow::{Partition, Scan, ScanOptions};
-use kafkacomp_core::CompressionType;
-use kafkacomp_core::compress::Compression;
-use kafkacomp_core::record::{BatchSettings, Batches, HeadersBuffer, RecordBatchBuilder, RecordReader, TimestampType};
+use kafkacomp_records::CompressionType;
+use kafkacomp_records::compress::Compression;
+use kafkacomp_records::record::{
+    BatchSettings, Batches, HeadersBuffer, RecordBatchBuilder, RecordReader, TimestampType,
+};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

@@ -4,7 +4,7 @@
 
 #![no_main]
 
-use kafkacomp_core::checksum::crc32c;
+use kafkacomp_records::checksum::crc32c;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

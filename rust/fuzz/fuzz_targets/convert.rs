@@ -3,9 +3,9 @@
 
 #![no_main]
 
-use kafkacomp_core::log::maintain::migrate::{MappedPosition, Migrator};
-use kafkacomp_core::message_set::{Entries, MessageSetReader};
-use kafkacomp_core::record::{Batches, ConvertOptions, RecordReader, convert};
+use kafkacomp_log::maintain::migrate::{MappedPosition, Migrator};
+use kafkacomp_records::message_set::{Entries, MessageSetReader};
+use kafkacomp_records::record::{Batches, ConvertOptions, RecordReader, convert};
 use libfuzzer_sys::fuzz_target;
 
 const LIMIT: usize = 1 << 20;

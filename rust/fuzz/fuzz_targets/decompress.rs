@@ -4,10 +4,10 @@
 
 #![no_main]
 
-use kafkacomp_core::CompressionType;
-use kafkacomp_core::buffer::OutputBuffer;
-use kafkacomp_core::compress::{Strictness, decompress};
-use kafkacomp_core::record::lz4_checksum::decode_options;
+use kafkacomp_records::CompressionType;
+use kafkacomp_records::buffer::OutputBuffer;
+use kafkacomp_records::compress::{Strictness, decompress};
+use kafkacomp_records::record::lz4_checksum::decode_options;
 use libfuzzer_sys::fuzz_target;
 
 const LIMIT: usize = 1 << 20;

@@ -5,9 +5,9 @@
 
 #![no_main]
 
-use kafkacomp_core::CompressionType;
-use kafkacomp_core::buffer::OutputBuffer;
-use kafkacomp_core::compress::{DecodeOptions, decompress};
+use kafkacomp_records::CompressionType;
+use kafkacomp_records::buffer::OutputBuffer;
+use kafkacomp_records::compress::{DecodeOptions, decompress};
 use libfuzzer_sys::fuzz_target;
 
 const MOST: usize = 64 << 10;

@@ -5,7 +5,7 @@
 
 #![no_main]
 
-use kafkacomp_core::log::map::invariants::check_any_facts;
+use kafkacomp_log::map::invariants::check_any_facts;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| check_any_facts(data));

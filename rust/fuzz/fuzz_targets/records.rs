@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use kafkacomp_core::record::{
+use kafkacomp_records::record::{
     Batches, ControlRecord, Record, RecordBatch, RecordReader, SingleRecords, SinglesBounds, Span,
 };
 use libfuzzer_sys::fuzz_target;

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use kafkacomp_core::log::index::{checkpoint, offset, partition_metadata, producer_snapshot, time, transaction};
+use kafkacomp_log::index::{checkpoint, offset, partition_metadata, producer_snapshot, time, transaction};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

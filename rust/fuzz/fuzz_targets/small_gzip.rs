@@ -7,7 +7,7 @@
 #![no_main]
 
 use flate2::{Decompress, FlushDecompress, Status};
-use kafkacomp_core::compress::gzip::SmallInflate;
+use kafkacomp_records::compress::gzip::SmallInflate;
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
 use libfuzzer_sys::fuzz_target;
 

@@ -4,9 +4,9 @@
 
 #![no_main]
 
-use kafkacomp_core::CompressionType;
-use kafkacomp_core::buffer::OutputBuffer;
-use kafkacomp_core::compress::{DecodeOptions, decompress, snappy};
+use kafkacomp_records::CompressionType;
+use kafkacomp_records::buffer::OutputBuffer;
+use kafkacomp_records::compress::{DecodeOptions, decompress, snappy};
 use libfuzzer_sys::fuzz_target;
 
 const LIMIT: usize = 1 << 20;

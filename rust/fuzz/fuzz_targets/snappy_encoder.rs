@@ -5,10 +5,10 @@
 
 #![no_main]
 
-use kafkacomp_core::CompressionType;
-use kafkacomp_core::compress::lz4::HeaderChecksum;
-use kafkacomp_core::compress::snappy::HEADER_LENGTH;
-use kafkacomp_core::compress::{Compression, compress, compress_both};
+use kafkacomp_records::CompressionType;
+use kafkacomp_records::compress::lz4::HeaderChecksum;
+use kafkacomp_records::compress::snappy::HEADER_LENGTH;
+use kafkacomp_records::compress::{Compression, compress, compress_both};
 use libfuzzer_sys::fuzz_target;
 
 const CHECKSUM: HeaderChecksum = HeaderChecksum::FrameDescriptor;

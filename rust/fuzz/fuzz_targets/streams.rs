@@ -5,11 +5,11 @@
 
 #![no_main]
 
-use kafkacomp_core::CompressionType;
-use kafkacomp_core::buffer::OutputBuffer;
-use kafkacomp_core::compress::lz4::HeaderChecksum;
-use kafkacomp_core::compress::stream::{Decoder, DecoderOptions, Encoder, MultiFrameDecoder, Operation, encoder};
-use kafkacomp_core::compress::{Compression, DecodeOptions, Strictness, decompress};
+use kafkacomp_records::CompressionType;
+use kafkacomp_records::buffer::OutputBuffer;
+use kafkacomp_records::compress::lz4::HeaderChecksum;
+use kafkacomp_records::compress::stream::{Decoder, DecoderOptions, Encoder, MultiFrameDecoder, Operation, encoder};
+use kafkacomp_records::compress::{Compression, DecodeOptions, Strictness, decompress};
 use libfuzzer_sys::fuzz_target;
 
 const LIMIT: usize = 1 << 20;

@@ -3,13 +3,13 @@
 
 #![no_main]
 
-use kafkacomp_core::CompressionType;
-use kafkacomp_core::broker::profile::{Append, Broker, append};
-use kafkacomp_core::broker::validator::{
+use kafkacomp_broker::profile::{Append, Broker, append};
+use kafkacomp_broker::validator::{
     AnalyzeOptions, AppendOrigin, LogValidator, ValidatorConfig, analyze_and_validate_records,
 };
-use kafkacomp_core::compress::Compression;
-use kafkacomp_core::record::TimestampType;
+use kafkacomp_records::CompressionType;
+use kafkacomp_records::compress::Compression;
+use kafkacomp_records::record::TimestampType;
 use libfuzzer_sys::fuzz_target;
 
 const CAP: usize = 1 << 20;

@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 
 use kafkacomp_arrow::source::files::{LocalSegment, in_memory};
 use kafkacomp_arrow::{BinaryType, Partition, Scan, ScanOptions, Segment};
-use kafkacomp_core::CompressionType;
-use kafkacomp_core::record::Batches;
+use kafkacomp_records::CompressionType;
+use kafkacomp_records::record::Batches;
 
 /// How long each side works at least before the next one, after a pass that does not count, and how often in a round.
 const TURN: Duration = Duration::from_millis(70);

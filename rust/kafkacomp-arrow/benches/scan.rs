@@ -10,9 +10,9 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use kafkacomp_arrow::source::files::in_memory;
 use kafkacomp_arrow::{Partition, Scan, ScanOptions};
-use kafkacomp_core::CompressionType;
+use kafkacomp_records::CompressionType;
 
-#[path = "../../kafkacomp-core/benches/settings/mod.rs"]
+#[path = "../../kafkacomp-records/benches/settings/mod.rs"]
 mod settings;
 
 #[path = "../tests/common/mod.rs"]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use kafkacomp_core::log::{MissingRange, MissingReason};
+use kafkacomp_log::{MissingRange, MissingReason};
 
 /// The most ranges that are kept; further ones are counted.
 const MAX_RANGES: usize = 10_000;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use arrow_schema::TimeUnit;
-use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
-use kafkacomp_core::log::map::ReachedOffsets;
-use kafkacomp_core::log::read::segment_files::Sibling;
-use kafkacomp_core::log::{Compaction, LogFormat, OpenSegment, TransactionFilter};
+use kafkacomp_log::map::ReachedOffsets;
+use kafkacomp_log::read::segment_files::Sibling;
+use kafkacomp_log::{Compaction, LogFormat, OpenSegment, TransactionFilter};
+use kafkacomp_records::limits::DEFAULT_MAX_OUTPUT_SIZE;
 
 use crate::columns::binary_type::BinaryType;
 use crate::columns::schema::Column;

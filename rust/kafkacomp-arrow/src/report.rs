@@ -5,9 +5,9 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use kafkacomp_core::Category;
-use kafkacomp_core::log::{self, ContentError, MissingReason, ReadError, is_unreadable};
-use kafkacomp_core::memory::OutOfMemory;
+use kafkacomp_log::{ContentError, MissingReason, ReadError, is_unreadable};
+use kafkacomp_records::Category;
+use kafkacomp_records::memory::OutOfMemory;
 
 use crate::columns::builder::ColumnError;
 use crate::missing::MissingOffsets;
@@ -192,10 +192,10 @@ impl ScanError {
     }
 
     /// The error of reading `segment`.
-    pub(crate) fn log(segment: &Arc<str>, error: log::Error) -> Self {
+    pub(crate) fn log(segment: &Arc<str>, error: kafkacomp_log::Error) -> Self {
         match error {
-            log::Error::Content(error) => Self::record(segment, error),
-            log::Error::Read(error) => Self::chunk(segment, error),
+            kafkacomp_log::Error::Content(error) => Self::record(segment, error),
+            kafkacomp_log::Error::Read(error) => Self::chunk(segment, error),
             other => Self::io(segment, io::Error::other(other.to_string())),
         }
     }

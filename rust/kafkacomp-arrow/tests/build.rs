@@ -8,9 +8,9 @@ use arrow_array::{
     Array, ArrayRef, BinaryArray, Int64Array, LargeStringArray, RecordBatch, StringArray, TimestampMicrosecondArray,
 };
 use kafkacomp_arrow::build::{Batcher, BuildError};
-use kafkacomp_core::CompressionType;
-use kafkacomp_core::compress::Compression;
-use kafkacomp_core::record::{BatchSettings, Batches, BuildFault, RecordReader};
+use kafkacomp_records::CompressionType;
+use kafkacomp_records::compress::Compression;
+use kafkacomp_records::record::{BatchSettings, Batches, BuildFault, RecordReader};
 
 type Pair<'a> = (Option<&'a str>, Option<&'a [u8]>);
 

@@ -9,10 +9,10 @@ use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 use kafkacomp_arrow::source::files::in_memory;
 use kafkacomp_arrow::{BinaryType, Checkpoints, OnError, Partition, Scan, ScanOptions, Segment};
-use kafkacomp_core::CompressionType;
-use kafkacomp_core::compress::Compression;
-use kafkacomp_core::log::{OpenSegment, ReadAt, SideFile};
-use kafkacomp_core::record::{BatchSettings, Headers, RecordBatchBuilder};
+use kafkacomp_log::{OpenSegment, ReadAt, SideFile};
+use kafkacomp_records::CompressionType;
+use kafkacomp_records::compress::Compression;
+use kafkacomp_records::record::{BatchSettings, Headers, RecordBatchBuilder};
 
 /// A segment that only workers read.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use kafkacomp_arrow::{
     OnError, Partition, Scan, ScanError, ScanOptions, Segment, Step, TransactionsIn,
     lookup::split_boundaries::SplitBoundaries,
 };
-use kafkacomp_core::log::{OpenSegment, ReadAt, SideFile};
+use kafkacomp_log::{OpenSegment, ReadAt, SideFile};
 
 mod common;
 use common::batch;

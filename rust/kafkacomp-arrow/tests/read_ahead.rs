@@ -10,9 +10,9 @@ use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 use kafkacomp_arrow::source::files::{LocalSegment, in_memory};
 use kafkacomp_arrow::{BinaryType, OnError, Partition, Scan, ScanOptions, Segment};
-use kafkacomp_core::CompressionType;
-use kafkacomp_core::compress::Compression;
-use kafkacomp_core::record::{BatchSettings, Headers, RecordBatchBuilder};
+use kafkacomp_records::CompressionType;
+use kafkacomp_records::compress::Compression;
+use kafkacomp_records::record::{BatchSettings, Headers, RecordBatchBuilder};
 
 struct Numbers(u64);
 

@@ -8,7 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use kafkacomp_arrow::source::files::in_memory;
 use kafkacomp_arrow::{Column, IsolationLevel, OnError, Partition, Scan, ScanError, ScanOptions};
-use kafkacomp_core::checksum::crc32c;
+use kafkacomp_records::checksum::crc32c;
 
 mod common;
 use common::{batch, batch_of, varint};

@@ -11,10 +11,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use kafkacomp_arrow::source::files::in_memory;
 use kafkacomp_arrow::{BinaryType, OnError, Partition, Scan, ScanOptions, Segment};
-use kafkacomp_core::CompressionType;
-use kafkacomp_core::compress::Compression;
-use kafkacomp_core::log::{OpenSegment, ReadAt, SideFile};
-use kafkacomp_core::record::{BatchSettings, Headers, RecordBatchBuilder};
+use kafkacomp_log::{OpenSegment, ReadAt, SideFile};
+use kafkacomp_records::CompressionType;
+use kafkacomp_records::compress::Compression;
+use kafkacomp_records::record::{BatchSettings, Headers, RecordBatchBuilder};
 use proptest::prelude::*;
 use proptest::sample::Index;
 

@@ -8,9 +8,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use kafkacomp_arrow::source::files::in_memory;
 use kafkacomp_arrow::{BinaryType, Partition, Scan, ScanOptions};
-use kafkacomp_core::CompressionType;
-use kafkacomp_core::compress::Compression;
-use kafkacomp_core::record::{BatchSettings, Headers, RecordBatchBuilder};
+use kafkacomp_records::CompressionType;
+use kafkacomp_records::compress::Compression;
+use kafkacomp_records::record::{BatchSettings, Headers, RecordBatchBuilder};
 
 const HEADER: &[u8] = &[2, b'k', 2, b'v'];
 

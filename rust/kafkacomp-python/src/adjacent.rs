@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kafkacomp_arrow::Segment;
-use kafkacomp_core::log::continuity::adjacent::{self, Adjacent, SearchedSegment};
+use kafkacomp_log::continuity::adjacent::{self, Adjacent, SearchedSegment};
 use pyo3::prelude::*;
 
 use crate::error::read_to_py;

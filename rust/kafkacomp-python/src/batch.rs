@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use kafkacomp_arrow::decode::batch_records::{BatchRecordsError, batch_records};
-use kafkacomp_core::log::ensure_truncated;
-use kafkacomp_core::record::reader::records_as_stored;
-use kafkacomp_core::record::{Batches, Error, RecordBatch, RecordReader, Tail};
+use kafkacomp_log::ensure_truncated;
+use kafkacomp_records::record::reader::records_as_stored;
+use kafkacomp_records::record::{Batches, Error, RecordBatch, RecordReader, Tail};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::PyOnceLock;

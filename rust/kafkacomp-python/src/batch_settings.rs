@@ -1,6 +1,6 @@
 //! The settings of a batch, as Python passes them.
 
-use kafkacomp_core::record::BatchSettings;
+use kafkacomp_records::record::BatchSettings;
 use pyo3::prelude::*;
 
 use crate::encode::{Level, compression};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::{BatchLayout, ChunkReader};
-use kafkacomp_core::record::{Batches, RecordBatch};
+use kafkacomp_log::{BatchLayout, ChunkReader};
+use kafkacomp_records::record::{Batches, RecordBatch};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;

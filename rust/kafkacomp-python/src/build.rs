@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 
 use kafkacomp_arrow::build::Batcher;
-use kafkacomp_core::compress::Compression;
-use kafkacomp_core::limits::MAX_POOLED_BUFFER;
-use kafkacomp_core::log::ensure_truncated_set;
-use kafkacomp_core::record::builder::estimate_size_upper_bound;
-use kafkacomp_core::record::{self, BatchSettings, ConvertOptions};
+use kafkacomp_log::ensure_truncated_set;
+use kafkacomp_records::compress::Compression;
+use kafkacomp_records::limits::MAX_POOLED_BUFFER;
+use kafkacomp_records::record::builder::estimate_size_upper_bound;
+use kafkacomp_records::record::{self, BatchSettings, ConvertOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

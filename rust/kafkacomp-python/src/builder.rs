@@ -3,7 +3,7 @@
 use std::sync::MutexGuard;
 
 use kafkacomp_arrow::build::RowAppender;
-use kafkacomp_core::record::{BuildFault, ControlRecordType, RecordBatchBuilder};
+use kafkacomp_records::record::{BuildFault, ControlRecordType, RecordBatchBuilder};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

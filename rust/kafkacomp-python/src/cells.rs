@@ -82,7 +82,7 @@ impl Argument {
         }
     }
 
-    fn compression_type(&self) -> PyResult<Parameter<'_, kafkacomp_core::CompressionType>> {
+    fn compression_type(&self) -> PyResult<Parameter<'_, kafkacomp_records::CompressionType>> {
         // A number that does not fit into a byte is not an id.
         self.parameter(|id| compression_type_for_id(id.and_then(|id| u8::try_from(id).ok()).unwrap_or(u8::MAX)))
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::{ChunkBuffer, ChunkEnd, Chunks, ReadAt, ReadError, chunk_bytes};
+use kafkacomp_log::{ChunkBuffer, ChunkEnd, Chunks, ReadAt, ReadError, chunk_bytes};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

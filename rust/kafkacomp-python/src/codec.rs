@@ -1,9 +1,9 @@
 //! One-shot decompression. Bytes are decoded into a buffer of the thread with the GIL released, and copied to the result with the
 //! GIL held.
 
-use kafkacomp_core::compress::lz4::{self, HeaderChecksum, HeaderChecksumCheck, HeaderChecksumFound};
-use kafkacomp_core::compress::{self, CompressionType, DecodeOptions, Strictness, zstd};
-use kafkacomp_core::record::lz4_checksum::decode_options;
+use kafkacomp_records::compress::lz4::{self, HeaderChecksum, HeaderChecksumCheck, HeaderChecksumFound};
+use kafkacomp_records::compress::{self, CompressionType, DecodeOptions, Strictness, zstd};
+use kafkacomp_records::record::lz4_checksum::decode_options;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

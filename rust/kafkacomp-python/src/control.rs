@@ -1,7 +1,7 @@
 //! Control records: `kafkacomp.log.parse_control_record`.
 
-use kafkacomp_core::record::control::{LeaderChangeVoter, Voter};
-use kafkacomp_core::record::{ControlRecord, ControlRecordType};
+use kafkacomp_records::record::control::{LeaderChangeVoter, Voter};
+use kafkacomp_records::record::{ControlRecord, ControlRecordType};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

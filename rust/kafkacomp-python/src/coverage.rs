@@ -1,7 +1,7 @@
 //! The offsets that a partition lacks, and the segment files that overlap.
 
-use kafkacomp_core::log::continuity::coverage::{FileOffsets, covered, listed, missing_offsets, overlaps};
-use kafkacomp_core::log::{Compaction, MissingRange, MissingReason};
+use kafkacomp_log::continuity::coverage::{FileOffsets, covered, listed, missing_offsets, overlaps};
+use kafkacomp_log::{Compaction, MissingRange, MissingReason};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

@@ -2,9 +2,9 @@
 
 use std::cell::RefCell;
 
-use kafkacomp_core::compress::lz4::{self, BlockMaxSize, EncodeOptions, HeaderChecksum};
-use kafkacomp_core::compress::{CodecError, Compression, CompressionType, compress as compress_as_kafka};
-use kafkacomp_core::record::lz4_checksum::written_header_checksum;
+use kafkacomp_records::compress::lz4::{self, BlockMaxSize, EncodeOptions, HeaderChecksum};
+use kafkacomp_records::compress::{CodecError, Compression, CompressionType, compress as compress_as_kafka};
+use kafkacomp_records::record::lz4_checksum::written_header_checksum;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes};
@@ -15,7 +15,7 @@ use crate::error::codec_to_py;
 use crate::input::bytes_like;
 
 /// The largest buffer that a thread keeps for the next call.
-const MAX_KEPT: usize = kafkacomp_core::limits::MAX_POOLED_BUFFER;
+const MAX_KEPT: usize = kafkacomp_records::limits::MAX_POOLED_BUFFER;
 
 /// The level of a caller. `TypeError` if it is not an integer, and for a bool, which is an `int` in Python. A number of more than 32
 /// bits is clamped, because no codec has such a level.

@@ -1,7 +1,7 @@
 //! Members of the package's enums, to and from the core's.
 
-use kafkacomp_core::CompressionType;
-use kafkacomp_core::record::TimestampType;
+use kafkacomp_records::CompressionType;
+use kafkacomp_records::record::TimestampType;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

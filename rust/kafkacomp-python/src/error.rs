@@ -6,12 +6,11 @@ use std::sync::Arc;
 use kafkacomp_arrow::ScanError;
 use kafkacomp_arrow::build::BuildError;
 use kafkacomp_arrow::cells::{CellError, CellFault};
-use kafkacomp_core::ErrorKind;
-use kafkacomp_core::broker;
-use kafkacomp_core::compress::{CodecError, CodecFault};
-use kafkacomp_core::log::{self, ContentError, ReadError};
-use kafkacomp_core::message_set::{self, MessageSetFault};
-use kafkacomp_core::record::{self, BuildFault};
+use kafkacomp_log::{ContentError, ReadError};
+use kafkacomp_records::ErrorKind;
+use kafkacomp_records::compress::{CodecError, CodecFault};
+use kafkacomp_records::message_set::{self, MessageSetFault};
+use kafkacomp_records::record::{self, BuildFault};
 use pyo3::exceptions::{
     PyFileExistsError, PyMemoryError, PyOSError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
 };
@@ -120,7 +119,7 @@ impl Failure for record::Error {
     }
 }
 
-impl Failure for broker::Error {
+impl Failure for kafkacomp_broker::Error {
     fn kind(&self) -> ErrorKind {
         self.kind()
     }
@@ -240,18 +239,20 @@ pub fn read_to_py(py: Python<'_>, segment: &str, error: ReadError) -> PyErr {
 }
 
 /// The exception for a log that cannot be read or written; `segment` is what was being read.
-pub fn log_to_py(py: Python<'_>, error: log::Error, segment: Option<&str>) -> PyErr {
+pub fn log_to_py(py: Python<'_>, error: kafkacomp_log::Error, segment: Option<&str>) -> PyErr {
     let message = segment.map_or_else(|| error.to_string(), |segment| format!("{segment}: {error}"));
     match error {
-        log::Error::Read(error) => read_to_py(py, segment.unwrap_or_default(), error),
-        log::Error::Content(error) => to_py(py, &error, segment),
-        log::Error::Io { path, source } => io_to_py(py, source, &path.to_string_lossy()),
-        log::Error::Exists { path } => {
+        kafkacomp_log::Error::Read(error) => read_to_py(py, segment.unwrap_or_default(), error),
+        kafkacomp_log::Error::Content(error) => to_py(py, &error, segment),
+        kafkacomp_log::Error::Io { path, source } => io_to_py(py, source, &path.to_string_lossy()),
+        kafkacomp_log::Error::Exists { path } => {
             let reason = "the target exists: choose another one, or remove it";
             PyFileExistsError::new_err((EEXIST, reason, path.to_string_lossy().into_owned()))
         }
-        log::Error::Corrupt { path, error } => to_py(py, error.as_ref(), Some(&path.to_string_lossy())),
-        log::Error::OffsetOrder { .. } | log::Error::BatchTooLarge { .. } => of_kind(error.kind(), message),
+        kafkacomp_log::Error::Corrupt { path, error } => to_py(py, error.as_ref(), Some(&path.to_string_lossy())),
+        kafkacomp_log::Error::OffsetOrder { .. } | kafkacomp_log::Error::BatchTooLarge { .. } => {
+            of_kind(error.kind(), message)
+        }
     }
 }
 

@@ -5,9 +5,9 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use kafkacomp_core::log::read::source::UNKNOWN_WORTH_READING;
-use kafkacomp_core::log::{OpenSegment, ReadAt, SideFile};
-use kafkacomp_core::memory;
+use kafkacomp_log::read::source::UNKNOWN_WORTH_READING;
+use kafkacomp_log::{OpenSegment, ReadAt, SideFile};
+use kafkacomp_records::memory;
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyStopIteration, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;

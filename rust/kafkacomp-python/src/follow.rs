@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use kafkacomp_core::log::{FollowEnd, Follower};
+use kafkacomp_log::{FollowEnd, Follower};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use kafkacomp_arrow::Segment;
 use kafkacomp_arrow::source::watched::{Watch, Watched, watched};
-use kafkacomp_core::log::ReadAt;
+use kafkacomp_log::ReadAt;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use kafkacomp_arrow::{Partition, Segment};
-use kafkacomp_core::log::maintain::partition::{
+use kafkacomp_log::maintain::partition::{
     PartitionError, PartitionFindings, PartitionHistory, PartitionJob, SourceSegment,
 };
-use kafkacomp_core::log::{Compaction, MissingRange};
+use kafkacomp_log::{Compaction, MissingRange};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;

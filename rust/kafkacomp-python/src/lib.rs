@@ -57,7 +57,7 @@ use pyo3::prelude::*;
 fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     process::register_hooks(m)?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    m.add("DEFAULT_MAX_OUTPUT_SIZE", kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE)?;
+    m.add("DEFAULT_MAX_OUTPUT_SIZE", kafkacomp_records::limits::DEFAULT_MAX_OUTPUT_SIZE)?;
     m.add("MAX_BATCH_BYTES", kafkacomp_arrow::options::MAX_BATCH_BYTES)?;
     add_codecs(m)?;
     add_records(m)?;

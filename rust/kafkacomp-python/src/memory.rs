@@ -1,6 +1,6 @@
 //! The exception for a lack of memory.
 
-use kafkacomp_core::memory::OutOfMemory;
+use kafkacomp_records::memory::OutOfMemory;
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 

@@ -1,6 +1,6 @@
 //! The messages of a file of Kafka 0.7, chunk by chunk.
 
-use kafkacomp_core::log::{EntryChunkReader, EntryLayout};
+use kafkacomp_log::{EntryChunkReader, EntryLayout};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

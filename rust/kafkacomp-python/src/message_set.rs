@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use kafkacomp_core::message_set::entries;
-use kafkacomp_core::message_set::message::{Message, SIZE_LENGTH};
-use kafkacomp_core::message_set::{Error, MessageRange, MessageRun, MessageSetFault, MessageSetReader};
+use kafkacomp_records::message_set::entries;
+use kafkacomp_records::message_set::message::{Message, SIZE_LENGTH};
+use kafkacomp_records::message_set::{Error, MessageRange, MessageRun, MessageSetFault, MessageSetReader};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;

@@ -1,8 +1,8 @@
 //! `kafkacomp.message_set.write_messages`.
 
-use kafkacomp_core::memory;
-use kafkacomp_core::message_set::MessageSetFault;
-use kafkacomp_core::message_set::writer::{Content, codec_of, write_message_set};
+use kafkacomp_records::memory;
+use kafkacomp_records::message_set::MessageSetFault;
+use kafkacomp_records::message_set::writer::{Content, codec_of, write_message_set};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;

@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use kafkacomp_core::log::LogFormat;
-use kafkacomp_core::log::maintain::migrate::{MappedPosition, Migrator};
-use kafkacomp_core::log::maintain::partition::MigrateOptions;
+use kafkacomp_log::LogFormat;
+use kafkacomp_log::maintain::migrate::{MappedPosition, Migrator};
+use kafkacomp_log::maintain::partition::MigrateOptions;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 

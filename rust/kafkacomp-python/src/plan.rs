@@ -5,7 +5,7 @@ use kafkacomp_arrow::lookup::split_boundaries::SplitBoundary;
 use kafkacomp_arrow::lookup::{byte_range, log_format, segment_ends, splits, time};
 use kafkacomp_arrow::transactions::committed::{Found, transaction_filter};
 use kafkacomp_arrow::{OnError, Partition, ScanOptions};
-use kafkacomp_core::log::{AbortedRange, LogFormat};
+use kafkacomp_log::{AbortedRange, LogFormat};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 

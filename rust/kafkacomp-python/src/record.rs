@@ -5,9 +5,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
-use kafkacomp_core::memory;
-use kafkacomp_core::record::java_string::decode_utf8;
-use kafkacomp_core::record::{Error, Headers, HeadersBuffer, PausedRecords, Record, TimestampType};
+use kafkacomp_records::memory;
+use kafkacomp_records::record::java_string::decode_utf8;
+use kafkacomp_records::record::{Error, Headers, HeadersBuffer, PausedRecords, Record, TimestampType};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};

@@ -1,6 +1,6 @@
 //! The fields of a record, as Python passes them.
 
-use kafkacomp_core::record::{BuildFault, HeadersBuffer};
+use kafkacomp_records::record::{BuildFault, HeadersBuffer};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use kafkacomp_arrow::build;
-use kafkacomp_core::log::write::WriteReport;
+use kafkacomp_log::write::WriteReport;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 

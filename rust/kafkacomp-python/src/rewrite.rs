@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use kafkacomp_core::log::maintain::partition;
-use kafkacomp_core::log::maintain::repair::Repair;
-use kafkacomp_core::log::maintain::rewrite::Rewrite;
-use kafkacomp_core::log::write::{ClosedLog, Staging, staging};
-use kafkacomp_core::record::{ConvertOptions, Converter};
+use kafkacomp_log::maintain::partition;
+use kafkacomp_log::maintain::repair::Repair;
+use kafkacomp_log::maintain::rewrite::Rewrite;
+use kafkacomp_log::write::{ClosedLog, Staging, staging};
+use kafkacomp_records::record::{ConvertOptions, Converter};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 

@@ -11,7 +11,7 @@ use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
 use kafkacomp_arrow::{
     BinaryType, Closer, Column, IsolationLevel, Missing, OnError, Scan, ScanOptions, ScanReport, Step, options,
 };
-use kafkacomp_core::log::LogFormat;
+use kafkacomp_log::LogFormat;
 use pyo3::exceptions::{PyMemoryError, PyModuleNotFoundError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;

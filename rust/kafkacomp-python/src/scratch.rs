@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use kafkacomp_core::buffer::OutputBuffer;
+use kafkacomp_records::buffer::OutputBuffer;
 
 thread_local! {
     static KEPT: RefCell<OutputBuffer> = RefCell::default();

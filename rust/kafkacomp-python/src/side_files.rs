@@ -1,7 +1,7 @@
 //! The files next to segments: `kafkacomp.log.read_offset_index` and similar functions.
 
-use kafkacomp_core::log::{self, OffsetIndex, PartitionMetadata, ProducerSnapshot, TimeIndex, TransactionIndex};
-use kafkacomp_core::memory;
+use kafkacomp_log::{OffsetIndex, PartitionMetadata, ProducerSnapshot, TimeIndex, TransactionIndex};
+use kafkacomp_records::memory;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -25,7 +25,7 @@ type Objects<'py> = PyResult<Bound<'py, PyList>>;
 fn parsed<T: Send>(
     data: &Bound<'_, PyAny>,
     name: Option<Name>,
-    read: impl FnOnce(&[u8]) -> Result<T, log::ContentError> + Send,
+    read: impl FnOnce(&[u8]) -> Result<T, kafkacomp_log::ContentError> + Send,
 ) -> PyResult<T> {
     let name = name.map(Name::into_string);
     detached("source", data, read)?.map_err(|error| to_py(data.py(), &error, name.as_deref()))
@@ -36,7 +36,7 @@ fn entries<'py, T, F>(
     data: &Bound<'py, PyAny>,
     name: Option<Name>,
     class: &PackageClass,
-    read: impl FnOnce(&[u8]) -> Result<Vec<T>, log::ContentError> + Send,
+    read: impl FnOnce(&[u8]) -> Result<Vec<T>, kafkacomp_log::ContentError> + Send,
     fields: impl Fn(T) -> F,
 ) -> PyResult<Bound<'py, PyList>>
 where
@@ -67,14 +67,15 @@ pub fn read_time_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, name: Op
 #[pyfunction]
 pub fn read_transaction_index<'py>(data: &Bound<'py, PyAny>, base_offset: i64, name: Option<Name>) -> Objects<'py> {
     let read = |data: &[u8]| Ok(memory::collect(TransactionIndex::parse(data, base_offset)?.iter())?);
-    let fields = |t: log::AbortedTxn| (t.version, t.producer_id, t.first_offset, t.last_offset, t.last_stable_offset);
+    let fields =
+        |t: kafkacomp_log::AbortedTxn| (t.version, t.producer_id, t.first_offset, t.last_offset, t.last_stable_offset);
     entries(data, name, &ABORTED_TXN, read, fields)
 }
 
 /// `ProducerEntry` objects.
 #[pyfunction]
 pub fn read_producer_snapshot<'py>(data: &Bound<'py, PyAny>, name: Option<Name>) -> Objects<'py> {
-    let fields = |entry: log::ProducerEntry| {
+    let fields = |entry: kafkacomp_log::ProducerEntry| {
         (
             entry.producer_id,
             entry.epoch,
@@ -93,15 +94,15 @@ pub fn read_producer_snapshot<'py>(data: &Bound<'py, PyAny>, name: Option<Name>)
 /// `LeaderEpochEntry` objects.
 #[pyfunction]
 pub fn read_leader_epoch_checkpoint<'py>(data: &Bound<'py, PyAny>, name: Option<Name>) -> Objects<'py> {
-    let fields = |entry: log::LeaderEpochEntry| (entry.epoch, entry.start_offset);
-    entries(data, name, &LEADER_EPOCH_ENTRY, log::read_leader_epoch_checkpoint, fields)
+    let fields = |entry: kafkacomp_log::LeaderEpochEntry| (entry.epoch, entry.start_offset);
+    entries(data, name, &LEADER_EPOCH_ENTRY, kafkacomp_log::read_leader_epoch_checkpoint, fields)
 }
 
 /// `OffsetCheckpointEntry` objects.
 #[pyfunction]
 pub fn read_offset_checkpoint<'py>(data: &Bound<'py, PyAny>, name: Option<Name>) -> Objects<'py> {
-    let fields = |entry: log::OffsetCheckpointEntry| (entry.topic, entry.partition, entry.offset);
-    entries(data, name, &OFFSET_CHECKPOINT_ENTRY, log::read_offset_checkpoint, fields)
+    let fields = |entry: kafkacomp_log::OffsetCheckpointEntry| (entry.topic, entry.partition, entry.offset);
+    entries(data, name, &OFFSET_CHECKPOINT_ENTRY, kafkacomp_log::read_offset_checkpoint, fields)
 }
 
 /// A `PartitionMetadata`.

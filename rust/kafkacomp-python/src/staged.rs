@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use kafkacomp_arrow::build::{self, Routing};
-use kafkacomp_core::log::write::{WriteOptions, assemble_log as assemble};
+use kafkacomp_log::write::{WriteOptions, assemble_log as assemble};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 

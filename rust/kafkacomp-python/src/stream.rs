@@ -1,14 +1,14 @@
 //! Incremental compression and decompression in the shape of PEP 784. An object may be used from several threads, one call
 //! after another; the GIL is free during a call.
 
-use kafkacomp_core::compress::Strictness;
-use kafkacomp_core::compress::lz4;
-use kafkacomp_core::compress::stream::{
+use kafkacomp_records::compress::Strictness;
+use kafkacomp_records::compress::lz4;
+use kafkacomp_records::compress::stream::{
     Decoder, DecoderOptions, Encoder, IncrementalCompressor, IncrementalDecompressor, MultiFrameDecoder, Operation,
     decoder, encoder,
 };
-use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
-use kafkacomp_core::record::lz4_checksum::{decode_options, written_header_checksum};
+use kafkacomp_records::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use kafkacomp_records::record::lz4_checksum::{decode_options, written_header_checksum};
 use pyo3::exceptions::{PyEOFError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;

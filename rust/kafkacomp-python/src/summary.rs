@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kafkacomp_arrow::lookup::summary::{self, Summarized};
 use kafkacomp_arrow::{OnError, ScanOptions};
-use kafkacomp_core::log::{BatchCounts, BatchFormat, Certainty, Compaction, LogFormat, OpenTransaction};
+use kafkacomp_log::{BatchCounts, BatchFormat, Certainty, Compaction, LogFormat, OpenTransaction};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

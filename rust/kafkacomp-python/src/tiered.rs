@@ -1,6 +1,6 @@
 //! Chunks of tiered storage: `kafkacomp.tiered`.
 
-use kafkacomp_tiered::{ChunkDecoder as Decoder, ChunkFault, DataKey};
+use kafkacomp_log::tiered::{ChunkDecoder as Decoder, ChunkFault, DataKey};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -1,11 +1,10 @@
 //! `kafkacomp.broker`: the validation of record sets by a broker.
 
-use kafkacomp_core::broker;
-use kafkacomp_core::broker::profile::{self, Append, Broker};
-use kafkacomp_core::broker::validator::{
+use kafkacomp_broker::profile::{self, Append, Broker};
+use kafkacomp_broker::validator::{
     self, AnalyzeOptions, AppendOrigin, BrokerCompressionType, InterBrokerProtocolVersion, RecordError, ValidatorConfig,
 };
-use kafkacomp_core::compress::CompressionType;
+use kafkacomp_records::compress::CompressionType;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -233,10 +232,10 @@ pub fn profile_name(version: &str) -> Option<&'static str> {
 }
 
 /// The exception for a record set that is not appended; refused records are its `record_errors`.
-fn refusal_to_py(py: Python<'_>, error: &broker::Error) -> PyErr {
+fn refusal_to_py(py: Python<'_>, error: &kafkacomp_broker::Error) -> PyErr {
     match error {
-        broker::Error::Record(_) | broker::Error::Codec(_) => to_py(py, error, None),
-        broker::Error::Refused { position, fault } => {
+        kafkacomp_broker::Error::Record(_) | kafkacomp_broker::Error::Codec(_) => to_py(py, error, None),
+        kafkacomp_broker::Error::Refused { position, fault } => {
             let exception = of_kind(fault.kind(), error.to_string());
             let value = exception.value(py);
             drop(value.setattr("position", position));

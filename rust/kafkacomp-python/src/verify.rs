@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kafkacomp_arrow::source::watched::Watched;
-use kafkacomp_core::CompressionType;
-use kafkacomp_core::log::map::OffsetRange;
-use kafkacomp_core::log::{
+use kafkacomp_log::map::OffsetRange;
+use kafkacomp_log::{
     self, Compaction, FileToVerify, LeaderEpochEntry, LogFormat, MissingRange, OpenSegment, ReadAt, ReadError,
     VerifyError, VerifyOptions,
 };
+use kafkacomp_records::CompressionType;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
@@ -105,7 +105,7 @@ pub struct VerifiedPartition {
     owner: (Option<String>, Option<i32>),
     /// The paths of the segments, which need not be Unicode.
     names: Vec<Py<PyString>>,
-    found: log::VerifiedPartition,
+    found: kafkacomp_log::VerifiedPartition,
     /// The segments that cannot be read, by their indexes: `str`.
     #[pyo3(get)]
     unread: Vec<(usize, String)>,
@@ -198,7 +198,7 @@ pub fn verify_partition(
             threads: partition.threads,
         };
         let verified = py.detach(|| {
-            log::verify_partition(&files, &options, &mut |done| {
+            kafkacomp_log::verify_partition(&files, &options, &mut |done| {
                 let reported = progress.report(done);
                 // Signals arrive on this thread, and others read the files.
                 stopped.fetch_or(reported.is_break(), Ordering::Relaxed);
@@ -280,7 +280,7 @@ fn verify_to_py(py: Python<'_>, error: VerifyError, name: &str) -> PyErr {
     }
 }
 
-fn finding<'py>(py: Python<'py>, found: &log::Finding) -> PyResult<Bound<'py, PyAny>> {
+fn finding<'py>(py: Python<'py>, found: &kafkacomp_log::Finding) -> PyResult<Bound<'py, PyAny>> {
     let (first, last) = found.missing.unzip();
     let file = found.file.suffix();
     FINDING.make(py, (file, found.position, found.is_error, found.message.as_str(), first, last, found.is_gap))
@@ -290,7 +290,7 @@ fn segment_report<'py>(
     py: Python<'py>,
     owner: (Option<&str>, Option<i32>),
     name: Option<&Bound<'py, PyString>>,
-    report: &log::SegmentReport,
+    report: &kafkacomp_log::SegmentReport,
 ) -> PyResult<Bound<'py, PyAny>> {
     let codecs = PyDict::new(py);
     for (compression_type, counts) in CompressionType::ALL.iter().zip(&report.by_compression_type) {

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use kafkacomp_arrow::build::{self, LogWritten, WriteError};
-use kafkacomp_core::log::write::WriteOptions;
-use kafkacomp_core::uuid::Uuid;
+use kafkacomp_log::write::WriteOptions;
+use kafkacomp_records::uuid::Uuid;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

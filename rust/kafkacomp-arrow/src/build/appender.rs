@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
-use kafkacomp_core::record::{HeadersBuffer, RecordBatchBuilder};
+use kafkacomp_records::record::{HeadersBuffer, RecordBatchBuilder};
 
 use super::{BuildError, Gaps, RecordColumns};
 

@@ -2,9 +2,9 @@
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 use arrow_schema::ArrowError;
-use kafkacomp_core::record::batch::NO_PRODUCER_ID;
-use kafkacomp_core::record::batch::increment_sequence;
-use kafkacomp_core::record::{BatchSettings, BuildFault, HeadersBuffer, PairedBuilder};
+use kafkacomp_records::record::batch::NO_PRODUCER_ID;
+use kafkacomp_records::record::batch::increment_sequence;
+use kafkacomp_records::record::{BatchSettings, BuildFault, HeadersBuffer, PairedBuilder};
 
 use super::{BuildError, Gaps, RecordColumns, WriteError};
 

@@ -1,7 +1,7 @@
 //! Why rows cannot become records.
 
 use arrow_schema::DataType;
-use kafkacomp_core::record::{BuildFault, Feature};
+use kafkacomp_records::record::{BuildFault, Feature};
 
 use crate::Column;
 

@@ -4,8 +4,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, OffsetSizeTrait, StructArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
-use kafkacomp_core::memory::OutOfMemory;
-use kafkacomp_core::record::{BuildFault, HeadersBuffer};
+use kafkacomp_records::memory::OutOfMemory;
+use kafkacomp_records::record::{BuildFault, HeadersBuffer};
 
 use super::bytes::Bytes;
 use super::error::BuildError;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 use arrow_schema::ArrowError;
-use kafkacomp_core::log::write::{ClosedLog, LogWriter, WriteOptions};
-use kafkacomp_core::record::{BatchSettings, Batches};
+use kafkacomp_log::write::{ClosedLog, LogWriter, WriteOptions};
+use kafkacomp_records::record::{BatchSettings, Batches};
 
 use super::batcher::Batcher;
 use super::write_error::WriteError;

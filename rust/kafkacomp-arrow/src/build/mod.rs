@@ -41,8 +41,8 @@ use arrow_array::types::{
 use arrow_array::{Array, RecordBatch as ArrowRecordBatch};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
-use kafkacomp_core::record::batch::NO_TIMESTAMP;
-use kafkacomp_core::record::{HeadersBuffer, RecordBatchBuilder};
+use kafkacomp_records::record::batch::NO_TIMESTAMP;
+use kafkacomp_records::record::{HeadersBuffer, RecordBatchBuilder};
 
 use crate::Column;
 use bytes::Bytes;

@@ -1,7 +1,7 @@
 //! Builds batches of many topics and partitions from one stream of rows.
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
-use kafkacomp_core::record::{BatchSettings, HeadersBuffer, PairedBuilder};
+use kafkacomp_records::record::{BatchSettings, HeadersBuffer, PairedBuilder};
 
 use super::route::{RouteColumns, Router};
 use super::{BuildError, Gaps, RecordColumns, Routing};

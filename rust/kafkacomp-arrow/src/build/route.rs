@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, Int32Array, RecordBatch as ArrowRecordBatch};
-use kafkacomp_core::record::partitioner::partition_for_key;
+use kafkacomp_records::record::partitioner::partition_for_key;
 
 use super::bytes::Bytes;
 use super::{BuildError, RecordColumns, find};

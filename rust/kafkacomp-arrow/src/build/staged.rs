@@ -6,8 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
-use kafkacomp_core::log;
-use kafkacomp_core::record::BatchSettings;
+use kafkacomp_records::record::BatchSettings;
 
 use super::log_folder::slices;
 use super::partitioned::{PartitionedBatcher, Target};
@@ -84,7 +83,7 @@ impl StagedBatches {
     }
 
     /// Appends the batches of those partitions that have more than `least` bytes to their files.
-    fn write(&mut self, least: usize) -> Result<(), log::Error> {
+    fn write(&mut self, least: usize) -> Result<(), kafkacomp_log::Error> {
         let Self { batcher, prefix, sizes } = self;
         for (index, (_, _, target)) in batcher.targets().enumerate() {
             sizes.resize(sizes.len().max(index.saturating_add(1)), 0);
@@ -93,7 +92,7 @@ impl StagedBatches {
             // An existing file belongs to another writer, or was left by one.
             let open = File::options().append(true).create(*size > 0).create_new(*size == 0).open(&path);
             let written = open.and_then(|mut file| file.write_all(&target.out));
-            written.map_err(|source| log::Error::Io { path, source })?;
+            written.map_err(|source| kafkacomp_log::Error::Io { path, source })?;
             *size = size.saturating_add(target.out.len() as u64);
             target.out.clear();
         }

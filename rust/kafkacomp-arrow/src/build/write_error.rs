@@ -1,7 +1,6 @@
 //! Why rows cannot be written.
 
 use arrow_schema::ArrowError;
-use kafkacomp_core::log;
 
 use super::error::BuildError;
 
@@ -13,7 +12,7 @@ pub enum WriteError {
     Build(#[from] BuildError),
     /// The batches cannot be written.
     #[error(transparent)]
-    Log(#[from] log::Error),
+    Log(#[from] kafkacomp_log::Error),
     /// The stream that the rows come from failed.
     #[error(transparent)]
     Rows(#[from] ArrowError),

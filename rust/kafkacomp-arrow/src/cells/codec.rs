@@ -6,12 +6,12 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, GenericBinaryArray, OffsetSizeTrait};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
-use kafkacomp_core::CompressionType;
-use kafkacomp_core::buffer::OutputBuffer;
-use kafkacomp_core::compress::{self, CodecError, CodecFault, Strictness};
-use kafkacomp_core::limits::{DEFAULT_MAX_OUTPUT_SIZE, MAX_POOLED_BUFFER};
-use kafkacomp_core::memory;
-use kafkacomp_core::record::lz4_checksum::{decode_options, written_header_checksum};
+use kafkacomp_records::CompressionType;
+use kafkacomp_records::buffer::OutputBuffer;
+use kafkacomp_records::compress::{self, CodecError, CodecFault, Strictness};
+use kafkacomp_records::limits::{DEFAULT_MAX_OUTPUT_SIZE, MAX_POOLED_BUFFER};
+use kafkacomp_records::memory;
+use kafkacomp_records::record::lz4_checksum::{decode_options, written_header_checksum};
 
 use super::fault::{CellError, CellFault, OnBadCell};
 use super::parameter::{Numbers, Parameter, Types};

@@ -1,9 +1,9 @@
 //! What can be wrong with a column of cells, and with one of them.
 
 use arrow_schema::{ArrowError, DataType};
-use kafkacomp_core::compress::{CodecError, LevelOutOfRange};
-use kafkacomp_core::memory::OutOfMemory;
-use kafkacomp_core::{Category, record};
+use kafkacomp_records::compress::{CodecError, LevelOutOfRange};
+use kafkacomp_records::memory::OutOfMemory;
+use kafkacomp_records::{Category, record};
 
 use crate::columns::builder::ColumnError;
 

@@ -2,8 +2,8 @@
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
-use kafkacomp_core::CompressionType;
-use kafkacomp_core::compress::Compression;
+use kafkacomp_records::CompressionType;
+use kafkacomp_records::compress::Compression;
 
 use super::fault::{CellError, CellFault};
 use crate::build::bytes::{Bytes, Indices};

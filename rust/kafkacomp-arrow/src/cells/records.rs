@@ -6,11 +6,11 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, ListArray, StructArray};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, TimeUnit};
-use kafkacomp_core::compress::CodecFault;
-use kafkacomp_core::limits::DEFAULT_MAX_OUTPUT_SIZE;
-use kafkacomp_core::log::ensure_truncated;
-use kafkacomp_core::record::{Batches, Error, RecordBatch, RecordBlock, RecordReader, Tail};
-use kafkacomp_core::{Category, memory};
+use kafkacomp_log::ensure_truncated;
+use kafkacomp_records::compress::CodecFault;
+use kafkacomp_records::limits::DEFAULT_MAX_OUTPUT_SIZE;
+use kafkacomp_records::record::{Batches, Error, RecordBatch, RecordBlock, RecordReader, Tail};
+use kafkacomp_records::{Category, memory};
 
 use super::codec::{at, binary};
 use super::fault::{CellError, OnBadCell};

@@ -1,9 +1,9 @@
 //! The fields of a batch that become columns of its records, for batches of every log format.
 
-use kafkacomp_core::CompressionType;
-use kafkacomp_core::message_set::Entry;
-use kafkacomp_core::record::RecordBatch;
-use kafkacomp_core::record::batch::{NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP};
+use kafkacomp_records::CompressionType;
+use kafkacomp_records::message_set::Entry;
+use kafkacomp_records::record::RecordBatch;
+use kafkacomp_records::record::batch::{NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP};
 
 /// The fields that all records of a batch share.
 pub trait BatchFields {

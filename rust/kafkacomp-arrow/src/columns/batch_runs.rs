@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use kafkacomp_core::memory::OutOfMemory;
+use kafkacomp_records::memory::OutOfMemory;
 
 use crate::columns::batch_fields::BatchFields;
 use crate::columns::runs::RunColumn;
@@ -66,7 +66,7 @@ impl BatchRuns {
             producer_epoch: RunColumn::new(),
             is_transactional: RunColumn::new(),
             is_control: RunColumn::new(),
-            names: kafkacomp_core::CompressionType::ALL.map(|each| Arc::from(each.name())),
+            names: kafkacomp_records::CompressionType::ALL.map(|each| Arc::from(each.name())),
         }
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_buffer::Buffer;
 use arrow_schema::ArrowError;
-use kafkacomp_core::memory::OutOfMemory;
-use kafkacomp_core::record::Spans;
+use kafkacomp_records::memory::OutOfMemory;
+use kafkacomp_records::record::Spans;
 
 use crate::columns::binary_type::BinaryType;
 use crate::columns::bytes_column::BytesColumn;

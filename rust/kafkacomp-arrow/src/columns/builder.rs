@@ -10,9 +10,9 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_schema::{ArrowError, SchemaRef, TimeUnit};
-use kafkacomp_core::memory::{self, OutOfMemory};
-use kafkacomp_core::record::Record;
-use kafkacomp_core::record::batch::NO_TIMESTAMP;
+use kafkacomp_records::memory::{self, OutOfMemory};
+use kafkacomp_records::record::Record;
+use kafkacomp_records::record::batch::NO_TIMESTAMP;
 
 use crate::columns::batch_fields::BatchFields;
 use crate::columns::batch_runs::{BatchRuns, Place, is_of_batch};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::{BinaryArray, LargeBinaryArray, StringArray};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
-use kafkacomp_core::memory::{self, OutOfMemory};
-use kafkacomp_core::record::Spans;
+use kafkacomp_records::memory::{self, OutOfMemory};
+use kafkacomp_records::record::Spans;
 
 use crate::columns::pool::BufferPool;
 use crate::columns::pooled_vec::PooledVec;

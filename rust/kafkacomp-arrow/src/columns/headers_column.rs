@@ -5,9 +5,9 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, ListArray, StructArray};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::ArrowError;
-use kafkacomp_core::memory::{self, OutOfMemory};
-use kafkacomp_core::record::Headers;
-use kafkacomp_core::record::java_string::decode_utf8;
+use kafkacomp_records::memory::{self, OutOfMemory};
+use kafkacomp_records::record::Headers;
+use kafkacomp_records::record::java_string::decode_utf8;
 
 use crate::columns::binary_column::BinaryColumn;
 use crate::columns::binary_type::BinaryType;

@@ -4,8 +4,8 @@
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, TryLockError};
 
 use arrow_buffer::{ArrowNativeType, Buffer, ToByteSlice};
-use kafkacomp_core::limits::MAX_POOLED_BUFFER;
-use kafkacomp_core::memory::{self, OutOfMemory};
+use kafkacomp_records::limits::MAX_POOLED_BUFFER;
+use kafkacomp_records::memory::{self, OutOfMemory};
 
 /// The most buffers of a type that are kept for the next batch or scan: about as many as two threads and their consumer use at a
 /// time. More would waste memory after the scan.

@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use arrow_buffer::ScalarBuffer;
-use kafkacomp_core::memory;
+use kafkacomp_records::memory;
 
 use crate::columns::pool::{BufferPool, Pooled};
 

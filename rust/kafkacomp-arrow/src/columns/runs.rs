@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::types::{ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type};
 use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, StringArray};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
-use kafkacomp_core::memory::{self, OutOfMemory};
+use kafkacomp_records::memory::{self, OutOfMemory};
 
 use crate::columns::validity::Validity;
 

@@ -1,7 +1,7 @@
 //! The nulls of a column, as runs. In most columns no row or every row is null; then each row costs one comparison.
 
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
-use kafkacomp_core::memory::{self, OutOfMemory};
+use kafkacomp_records::memory::{self, OutOfMemory};
 
 /// A growing validity mask. A failed allocation is noted in `out_of_memory`; the number of rows is right then, but the last ones
 /// may be null that are not.

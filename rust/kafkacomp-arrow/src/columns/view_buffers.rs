@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use arrow_array::builder::make_view;
 use arrow_buffer::Buffer;
-use kafkacomp_core::memory::{self, OutOfMemory};
-use kafkacomp_core::record::Spans;
+use kafkacomp_records::memory::{self, OutOfMemory};
+use kafkacomp_records::record::Spans;
 
 use crate::columns::pool::BufferPool;
 

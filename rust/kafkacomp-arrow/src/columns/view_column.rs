@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow_array::{Array, BinaryViewArray};
 use arrow_buffer::Buffer;
 use arrow_schema::ArrowError;
-use kafkacomp_core::memory::{self, OutOfMemory};
-use kafkacomp_core::record::Spans;
+use kafkacomp_records::memory::{self, OutOfMemory};
+use kafkacomp_records::record::Spans;
 
 use crate::columns::pool::BufferPool;
 use crate::columns::pooled_vec::PooledVec;

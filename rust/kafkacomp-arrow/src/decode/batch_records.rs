@@ -2,8 +2,8 @@
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
 use arrow_schema::TimeUnit;
-use kafkacomp_core::memory;
-use kafkacomp_core::record::{Error, RecordBatch, RecordBlock, RecordReader};
+use kafkacomp_records::memory;
+use kafkacomp_records::record::{Error, RecordBatch, RecordBlock, RecordReader};
 
 use crate::columns::batch_runs::Place;
 use crate::columns::binary_type::BinaryType;

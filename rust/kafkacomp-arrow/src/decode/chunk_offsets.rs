@@ -4,9 +4,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use kafkacomp_core::log::{ContentError, MissingReason};
-use kafkacomp_core::record::RecordBatch;
-use kafkacomp_core::record::v0_v1::V0V1Records;
+use kafkacomp_log::{ContentError, MissingReason};
+use kafkacomp_records::record::RecordBatch;
+use kafkacomp_records::record::v0_v1::V0V1Records;
 
 use crate::plan::chunk::Chunk;
 use crate::plan::continuity::Note;

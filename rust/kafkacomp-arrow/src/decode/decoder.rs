@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
-use kafkacomp_core::log::ChunkBuffer;
+use kafkacomp_log::ChunkBuffer;
 
 use crate::columns::binary_type::BinaryType;
 use crate::columns::pool::BufferPool;

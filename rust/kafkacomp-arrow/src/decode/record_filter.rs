@@ -1,6 +1,6 @@
 //! The bounds of a scan, checked record by record.
 
-use kafkacomp_core::record::Record;
+use kafkacomp_records::record::Record;
 
 use crate::options::ScanOptions;
 use crate::plan::context::Context;

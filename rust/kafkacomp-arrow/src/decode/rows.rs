@@ -4,9 +4,9 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use arrow_array::RecordBatch as ArrowRecordBatch;
-use kafkacomp_core::log::ContentError;
-use kafkacomp_core::record::v2::V2Records;
-use kafkacomp_core::record::{self, Record, RecordBatch, RecordBlock, Records};
+use kafkacomp_log::ContentError;
+use kafkacomp_records::record::v2::V2Records;
+use kafkacomp_records::record::{self, Record, RecordBatch, RecordBlock, Records};
 
 use crate::columns::batch_fields::BatchFields;
 use crate::columns::builder::ColumnBuilder;

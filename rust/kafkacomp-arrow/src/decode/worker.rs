@@ -7,9 +7,9 @@ mod views;
 
 use std::sync::{Arc, Mutex};
 
-use kafkacomp_core::log::{ContentError, LogFormat};
-use kafkacomp_core::message_set::{Entries, Entry, MessageSetReader};
-use kafkacomp_core::record::{Batches, Record, RecordBatch, RecordBlock, RecordReader, SingleRecords};
+use kafkacomp_log::{ContentError, LogFormat};
+use kafkacomp_records::message_set::{Entries, Entry, MessageSetReader};
+use kafkacomp_records::record::{Batches, Record, RecordBatch, RecordBlock, RecordReader, SingleRecords};
 
 use crate::columns::batch_fields::{BatchFields, EntryFields};
 use crate::columns::binary_type::BinaryType;

@@ -6,13 +6,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use kafkacomp_core::log::index::offset::OffsetIndex;
-use kafkacomp_core::log::read::source::read_full;
-use kafkacomp_core::log::{
+use kafkacomp_log::index::offset::OffsetIndex;
+use kafkacomp_log::read::source::read_full;
+use kafkacomp_log::{
     ChunkBuffer, ChunkEnd, EntryChunkReader, HeaderWalk, Hop, InMemory, LogFormat, ReadAt, next_entry_from,
 };
-use kafkacomp_core::memory;
-use kafkacomp_core::message_set::entries::Entries;
+use kafkacomp_records::memory;
+use kafkacomp_records::message_set::entries::Entries;
 
 use crate::lookup::log_format::log_format_of;
 use crate::options::{ScanOptions, Segment};
@@ -113,7 +113,7 @@ impl<'s> Opened<'s> {
         Ok(Self { segment, source, length, log_format })
     }
 
-    fn chunk(&self, error: kafkacomp_core::log::ReadError) -> ScanError {
+    fn chunk(&self, error: kafkacomp_log::ReadError) -> ScanError {
         ScanError::chunk(&self.segment.name, error)
     }
 
@@ -217,10 +217,10 @@ impl<'s> Opened<'s> {
 
 #[cfg(test)]
 mod tests {
-    use kafkacomp_core::CompressionType;
-    use kafkacomp_core::compress::Compression;
-    use kafkacomp_core::log::MemorySegment;
-    use kafkacomp_core::record::{BatchSettings, Headers, RecordBatchBuilder};
+    use kafkacomp_log::MemorySegment;
+    use kafkacomp_records::CompressionType;
+    use kafkacomp_records::compress::Compression;
+    use kafkacomp_records::record::{BatchSettings, Headers, RecordBatchBuilder};
 
     use super::*;
 
@@ -254,7 +254,7 @@ mod tests {
 
     fn message(payload: &[u8]) -> Vec<u8> {
         let size = (5 + payload.len()) as i32;
-        let crc = kafkacomp_core::checksum::crc32(payload).to_be_bytes();
+        let crc = kafkacomp_records::checksum::crc32(payload).to_be_bytes();
         [&size.to_be_bytes()[..], &[0], &crc, payload].concat()
     }
 

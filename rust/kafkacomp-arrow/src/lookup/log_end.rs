@@ -1,7 +1,7 @@
 //! The end of a log.
 
-use kafkacomp_core::log::LogFormat;
-use kafkacomp_core::log::map::LastFile;
+use kafkacomp_log::LogFormat;
+use kafkacomp_log::map::LastFile;
 
 use crate::lookup::segment_ends::{SegmentEnd, end_offset, open, segment_end};
 use crate::options::{OnError, Partition, ScanOptions, Segment};

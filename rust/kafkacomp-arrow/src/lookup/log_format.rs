@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::{LogFormat, ReadAt};
-use kafkacomp_core::record::batch::HEADER_SIZE_UP_TO_MAGIC;
+use kafkacomp_log::{LogFormat, ReadAt};
+use kafkacomp_records::record::batch::HEADER_SIZE_UP_TO_MAGIC;
 
 use crate::options::{ScanOptions, Segment};
 use crate::report::ScanError;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::map::InOrder;
-use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, LogFormat, OffsetIndex, ReadAt, Resync};
+use kafkacomp_log::map::InOrder;
+use kafkacomp_log::{BatchHeader, HeaderWalk, Hop, LogFormat, OffsetIndex, ReadAt, Resync};
 
 use crate::lookup::log_format::log_format_of;
 use crate::options::{ScanOptions, Segment};

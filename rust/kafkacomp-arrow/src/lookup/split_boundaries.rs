@@ -3,10 +3,10 @@
 
 use std::io;
 
-use kafkacomp_core::log::read::source::read_full;
-use kafkacomp_core::log::{BatchHeader, ReadAt};
-use kafkacomp_core::record::batch::HEADER_SIZE_UP_TO_MAGIC;
-use kafkacomp_core::record::{BatchHead, RecordBatch, RecordReader};
+use kafkacomp_log::read::source::read_full;
+use kafkacomp_log::{BatchHeader, ReadAt};
+use kafkacomp_records::record::batch::HEADER_SIZE_UP_TO_MAGIC;
+use kafkacomp_records::record::{BatchHead, RecordBatch, RecordReader};
 
 /// The batch at a boundary between two splits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

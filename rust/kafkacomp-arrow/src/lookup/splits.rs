@@ -7,12 +7,12 @@
 
 use std::iter::Peekable;
 
-use kafkacomp_core::log::index::offset::OffsetIndex;
-use kafkacomp_core::log::map::in_order::{InOrder, Place};
-use kafkacomp_core::log::{
+use kafkacomp_log::index::offset::OffsetIndex;
+use kafkacomp_log::map::in_order::{InOrder, Place};
+use kafkacomp_log::{
     BatchHeader, HeaderWalk, Hop, LogFormat, OffsetPosition, ReadAt, ReadError, Resync, Span, next_entry_from,
 };
-use kafkacomp_core::record::{RecordBatch, RecordReader};
+use kafkacomp_records::record::{RecordBatch, RecordReader};
 
 use crate::lookup::log_format::log_format_of;
 use crate::lookup::split_boundaries::SplitBoundary;

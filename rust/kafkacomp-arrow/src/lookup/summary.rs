@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use kafkacomp_core::log::index::MAX_RELATIVE_OFFSET;
-use kafkacomp_core::log::map::truncation::truncation;
-use kafkacomp_core::log::{
+use kafkacomp_log::index::MAX_RELATIVE_OFFSET;
+use kafkacomp_log::map::truncation::truncation;
+use kafkacomp_log::{
     Compaction, LogFormat, OffsetIndex, OpenTransaction, OpenTransactions, ReadAt, SegmentSummary, Summarizer,
 };
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::{ChunkBuffer, MissingRange, chunk_bytes};
+use kafkacomp_log::{ChunkBuffer, MissingRange, chunk_bytes};
 
 use crate::columns::pool::BufferPool;
 use crate::columns::view_buffers::SharedBytes;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use kafkacomp_core::log::{Compaction, LogFormat, MissingRange, MissingReason, TransactionFilter};
+use kafkacomp_log::{Compaction, LogFormat, MissingRange, MissingReason, TransactionFilter};
 
 use crate::columns::batch_runs::Place;
 use crate::missing::PartitionId;

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::index::MAX_RELATIVE_OFFSET;
-use kafkacomp_core::log::{Compaction, ContentError, MissingReason, implied_content};
-use kafkacomp_core::record::{RecordBatch, RecordReader};
+use kafkacomp_log::index::MAX_RELATIVE_OFFSET;
+use kafkacomp_log::{Compaction, ContentError, MissingReason, implied_content};
+use kafkacomp_records::record::{RecordBatch, RecordReader};
 
 use crate::plan::context::Context;
 use crate::report::SkippedRange;
@@ -28,7 +28,7 @@ pub struct Findings {
     /// Notes for workers, with the positions of their batches, in order.
     pub notes: Vec<(u64, Note)>,
     /// Missing offsets, and the segment that should have them.
-    pub missing: Vec<(Arc<str>, kafkacomp_core::log::MissingRange)>,
+    pub missing: Vec<(Arc<str>, kafkacomp_log::MissingRange)>,
     /// Skipped bytes whose missing offsets are known as far as possible.
     pub skipped: Vec<SkippedRange>,
     /// Warnings.

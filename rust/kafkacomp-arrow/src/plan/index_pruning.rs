@@ -9,10 +9,10 @@
 //! source ([`ReadAt::is_remote`]), not all headers are read: the last entry of `.timeindex` is trusted if the batch with its offset
 //! has its timestamp and no batch after that one is later.
 
-use kafkacomp_core::log::index::offset::OffsetIndex;
-use kafkacomp_core::log::index::time::{TimeIndex, TimestampOffset};
-use kafkacomp_core::log::map::in_order::{InOrder, Place};
-use kafkacomp_core::log::{BatchHeader, HeaderWalk, Hop, ReadAt, SideFile};
+use kafkacomp_log::index::offset::OffsetIndex;
+use kafkacomp_log::index::time::{TimeIndex, TimestampOffset};
+use kafkacomp_log::map::in_order::{InOrder, Place};
+use kafkacomp_log::{BatchHeader, HeaderWalk, Hop, ReadAt, SideFile};
 
 use crate::options::Segment;
 use crate::plan::whole_batch::{MOST_CHECKED, whole_batch};

@@ -1,7 +1,7 @@
 //! A partition of which something is not where it should be: what is read of it, in the order of offsets, and what is wrong.
 //!
 //! As long as each batch continues the one before it, no other file is read to judge it. Otherwise all files of the partition are
-//! surveyed ([`kafkacomp_core::log::map`]), and the map says where reading continues.
+//! surveyed ([`kafkacomp_log::map`]), and the map says where reading continues.
 
 mod files;
 
@@ -9,12 +9,12 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use kafkacomp_core::Category;
-use kafkacomp_core::log::map::{
+use kafkacomp_log::map::{
     BatchId, ByteRange, Fact, Finding, Hints, LastFile, LogFile, LogMap, MissingOffsets, OffsetRange, Placement,
     StoredRecords, Stretch, SurveyedLog, Use, map_of, wording,
 };
-use kafkacomp_core::log::{BatchChecker, Compaction, ContentError, MissingRange, MissingReason, OpenSegment};
+use kafkacomp_log::{BatchChecker, Compaction, ContentError, MissingRange, MissingReason, OpenSegment};
+use kafkacomp_records::Category;
 
 use crate::options::{Partition, ScanOptions};
 use crate::report::{ScanError, SkippedRange};

@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::{thread, time};
 
-use kafkacomp_core::CompressionType;
-use kafkacomp_core::log::map::truncation::truncation;
-use kafkacomp_core::log::map::{LastFile, ReachedOffsets};
-use kafkacomp_core::log::{
+use kafkacomp_log::map::truncation::truncation;
+use kafkacomp_log::map::{LastFile, ReachedOffsets};
+use kafkacomp_log::{
     ChunkBuffer, ChunkEnd, Compaction, MissingReason, OffsetIndex, OpenSegment, ReadError, SideFile, chunk_bytes,
 };
-use kafkacomp_core::record::Batches;
+use kafkacomp_records::CompressionType;
+use kafkacomp_records::record::Batches;
 
 pub use self::set_losses::SetLosses;
 pub use self::step::{Finish, Step};

@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use kafkacomp_core::log::OverlapError;
-use kafkacomp_core::log::continuity::positions::{PositionedFile, compare_positions};
-use kafkacomp_core::log::read::source::read_full;
+use kafkacomp_log::OverlapError;
+use kafkacomp_log::continuity::positions::{PositionedFile, compare_positions};
+use kafkacomp_log::read::source::read_full;
 
 use crate::options::Segment;
 use crate::report::ScanError;

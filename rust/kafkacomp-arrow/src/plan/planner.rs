@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use kafkacomp_core::log::{ChunkBuffer, Compaction, LargeCorrupt, MissingRange, TransactionFilter};
+use kafkacomp_log::{ChunkBuffer, Compaction, LargeCorrupt, MissingRange, TransactionFilter};
 
 use crate::columns::pool::BufferPool;
 use crate::missing::PartitionId;

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::ReadAt;
+use kafkacomp_log::ReadAt;
 
 use crate::lookup::split_boundaries::SplitBoundary;
 use crate::options::Segment;

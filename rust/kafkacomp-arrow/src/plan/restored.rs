@@ -3,10 +3,10 @@
 use std::io;
 use std::sync::Arc;
 
-use kafkacomp_core::log::ReadAt;
-use kafkacomp_core::log::read::source::read_full;
-use kafkacomp_core::record::BatchHead;
-use kafkacomp_core::record::batch::HEADER_SIZE_UP_TO_MAGIC;
+use kafkacomp_log::ReadAt;
+use kafkacomp_log::read::source::read_full;
+use kafkacomp_records::record::BatchHead;
+use kafkacomp_records::record::batch::HEADER_SIZE_UP_TO_MAGIC;
 
 /// A source in which the offset field of one batch is replaced.
 pub struct RestoredBatch {

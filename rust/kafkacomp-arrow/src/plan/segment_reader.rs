@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::{ChunkEnd, ChunkReader, EntryChunkReader, ReadAt, ReadError};
+use kafkacomp_log::{ChunkEnd, ChunkReader, EntryChunkReader, ReadAt, ReadError};
 
 /// A source with a name for `Debug`.
 #[derive(Clone)]

@@ -2,10 +2,10 @@
 
 use std::io;
 
-use kafkacomp_core::log::read::source::read_full;
-use kafkacomp_core::log::{BatchHeader, ReadAt};
-use kafkacomp_core::memory;
-use kafkacomp_core::record::RecordBatch;
+use kafkacomp_log::read::source::read_full;
+use kafkacomp_log::{BatchHeader, ReadAt};
+use kafkacomp_records::memory;
+use kafkacomp_records::record::RecordBatch;
 
 /// The most bytes of a batch that is read only for its checksum or its first offset. A larger one does not confirm an index entry,
 /// and no split begins at it.

@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, TryLockError};
 
-use kafkacomp_core::log::ChunkBuffer;
+use kafkacomp_log::ChunkBuffer;
 
 use super::queue::Shared;
 use crate::plan::planner::{Planned, Planner};

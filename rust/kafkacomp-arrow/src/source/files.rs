@@ -5,9 +5,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kafkacomp_core::log::read::segment_files::Sibling;
-use kafkacomp_core::log::{InMemory, MemorySegment, OpenSegment, ReadAt, SideFile, open_file};
-use kafkacomp_core::memory;
+use kafkacomp_log::read::segment_files::Sibling;
+use kafkacomp_log::{InMemory, MemorySegment, OpenSegment, ReadAt, SideFile, open_file};
+use kafkacomp_records::memory;
 
 use crate::lookup::split_boundaries::SplitBoundaries;
 use crate::options::{Segment, TransactionsIn};

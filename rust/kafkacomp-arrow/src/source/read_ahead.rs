@@ -17,9 +17,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use kafkacomp_core::log::read::source::read_full;
-use kafkacomp_core::log::{ChunkBuffer, ReadAt, is_unreadable};
-use kafkacomp_core::memory;
+use kafkacomp_log::read::source::read_full;
+use kafkacomp_log::{ChunkBuffer, ReadAt, is_unreadable};
+use kafkacomp_records::memory;
 
 use crate::columns::pool::BufferPool;
 use crate::sync::lock;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::sync::lock;
-use kafkacomp_core::log::{ReadAt, is_unreadable};
+use kafkacomp_log::{ReadAt, is_unreadable};
 
 /// The least number of bytes of a read around unreadable bytes: the block size of disks and file systems.
 const BLOCK: usize = 4 << 10;

@@ -4,8 +4,8 @@ use std::fmt::Debug;
 use std::io;
 use std::sync::Arc;
 
-use kafkacomp_core::log::read::segment_files::Sibling;
-use kafkacomp_core::log::{OpenSegment, ReadAt, SideFile};
+use kafkacomp_log::read::segment_files::Sibling;
+use kafkacomp_log::{OpenSegment, ReadAt, SideFile};
 
 use crate::options::Segment;
 

@@ -5,12 +5,12 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use kafkacomp_core::log::map::InOrder;
-use kafkacomp_core::log::{
+use kafkacomp_log::map::InOrder;
+use kafkacomp_log::{
     AbortedRange, BatchHeader, ChunkReader, HeaderWalk, Hop, LargeCorrupt, LogFormat, ReadAt, ReadError, SegmentPart,
     SideFile, TransactionCollector, TransactionFilter, TransactionIndex, walk_chunks,
 };
-use kafkacomp_core::record::{Batches, RecordBatch, RecordReader};
+use kafkacomp_records::record::{Batches, RecordBatch, RecordReader};
 
 use crate::lookup::log_format::log_format_of;
 use crate::options::{OnError, Partition, ScanOptions, Segment};

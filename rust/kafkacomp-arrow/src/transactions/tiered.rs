@@ -9,7 +9,7 @@
 //!
 //! Source: `RemoteLogManager.addAbortedTransactions`, `LogSegment.completeTransaction`, `ProducerStateManager`.
 
-use kafkacomp_core::log::{AbortedRange, ProducerSnapshot, SideFile, TransactionCollector, TransactionIndex};
+use kafkacomp_log::{AbortedRange, ProducerSnapshot, SideFile, TransactionCollector, TransactionIndex};
 
 use crate::options::{Segment, TransactionsIn};
 

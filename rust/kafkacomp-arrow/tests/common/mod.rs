@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "the benchmark and the tests each use a part")]
 
-use kafkacomp_core::checksum::crc32c;
+use kafkacomp_records::checksum::crc32c;
 
 /// Appends a zig-zag varlong.
 pub fn varint(out: &mut Vec<u8>, value: i64) {

@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
 use kafkacomp_arrow::{Column, OnError, Partition, Scan, ScanOptions};
-use kafkacomp_core::log::{MissingRange, MissingReason};
+use kafkacomp_log::{MissingRange, MissingReason};
 
 /// A record: its offset, its timestamp, and a hash of its key and value.
 pub type Row = (i64, i64, u64);

@@ -1,9 +1,9 @@
 //! What the map says of a folder, as rows.
 
-use kafkacomp_core::Category;
-use kafkacomp_core::log::map::{Fact, Hints, LogMap, ReachedOffsets, SegmentFacts, Survey, SurveyedLog, map_of};
-use kafkacomp_core::log::{BatchChecker, ContentError, OpenSegment, TransactionCollector};
-use kafkacomp_core::record::{RecordBatch, RecordReader};
+use kafkacomp_log::map::{Fact, Hints, LogMap, ReachedOffsets, SegmentFacts, Survey, SurveyedLog, map_of};
+use kafkacomp_log::{BatchChecker, ContentError, OpenSegment, TransactionCollector};
+use kafkacomp_records::Category;
+use kafkacomp_records::record::{RecordBatch, RecordReader};
 
 use super::answer::{Missing, Row, content, joined, of_reason};
 use super::folder::{Folder, Reading};

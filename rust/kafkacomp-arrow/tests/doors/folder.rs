@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use kafkacomp_arrow::lookup::split_boundaries::SplitBoundaries;
 use kafkacomp_arrow::{Checkpoints, Partition, Segment, TransactionsIn};
-use kafkacomp_core::log::map::LogFile;
-use kafkacomp_core::log::read::segment_files::Sibling;
-use kafkacomp_core::log::{Compaction, InMemory, OffsetPosition, OpenSegment, ReadAt, SideFile};
+use kafkacomp_log::map::LogFile;
+use kafkacomp_log::read::segment_files::Sibling;
+use kafkacomp_log::{Compaction, InMemory, OffsetPosition, OpenSegment, ReadAt, SideFile};
 
 use crate::truth::logs::{File, Log, PAGE, Random};
 

@@ -16,7 +16,7 @@ mod expected;
 mod folder;
 mod readers;
 mod tools;
-#[path = "../../../kafkacomp-core/tests/common/truth/mod.rs"]
+#[path = "../../../kafkacomp-log/tests/common/truth/mod.rs"]
 mod truth;
 
 use std::collections::BTreeMap;
@@ -26,9 +26,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kafkacomp_arrow::{OnError, ScanOptions};
-use kafkacomp_core::log::Compaction;
-use kafkacomp_core::log::map::BatchFact;
-use kafkacomp_core::record::{RecordBatch, RecordReader};
+use kafkacomp_log::Compaction;
+use kafkacomp_log::map::BatchFact;
+use kafkacomp_records::record::{RecordBatch, RecordReader};
 
 use answer::{lenient, scan};
 use expected::{Expected, judged, rows_of};

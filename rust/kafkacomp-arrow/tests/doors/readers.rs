@@ -4,7 +4,7 @@ use kafkacomp_arrow::lookup::split_boundaries::SplitBoundaries;
 use kafkacomp_arrow::lookup::splits::split;
 use kafkacomp_arrow::lookup::time::offset_for_time;
 use kafkacomp_arrow::{IsolationLevel, OnError, Partition, ScanOptions, Segment};
-use kafkacomp_core::log::Compaction;
+use kafkacomp_log::Compaction;
 
 use super::answer::{Answer, Missing, Row, cut, joined, lenient, offsets, scan};
 use super::expected::Expected;

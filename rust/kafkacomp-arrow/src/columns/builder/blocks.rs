@@ -1,8 +1,8 @@
 //! Appends many records at once, a column at a time.
 
-use kafkacomp_core::memory::{self, OutOfMemory};
-use kafkacomp_core::record::v2::V2Records;
-use kafkacomp_core::record::{Error, Record, RecordBlock, Records, SingleRecords, Spans, TimestampType};
+use kafkacomp_records::memory::{self, OutOfMemory};
+use kafkacomp_records::record::v2::V2Records;
+use kafkacomp_records::record::{Error, Record, RecordBlock, Records, SingleRecords, Spans, TimestampType};
 
 use super::ColumnBuilder;
 use crate::columns::batch_runs::Place;

@@ -1,6 +1,6 @@
 //! The batches of a chunk that are not read yet.
 
-use kafkacomp_core::record::{Ahead, Batches, RecordBatch, RecordReader, Records, Result};
+use kafkacomp_records::record::{Ahead, Batches, RecordBatch, RecordReader, Records, Result};
 
 /// The batches that follow; the next one may already be decompressed.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Batches that are left out: their header shows it, or consumers do not see their records.
 
-use kafkacomp_core::record::RecordBatch;
+use kafkacomp_records::record::RecordBatch;
 
 use super::Worker;
 use crate::decode::record_filter::RecordFilter;

@@ -1,6 +1,6 @@
 //! Batches of one record, several at a time.
 
-use kafkacomp_core::record::{Batches, SinglesBounds};
+use kafkacomp_records::record::{Batches, SinglesBounds};
 
 use super::{Worker, pauses};
 use crate::decode::chunk_offsets::ChunkOffsets;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::memory::OutOfMemory;
-use kafkacomp_core::record::{RecordBatch, RecordReader};
+use kafkacomp_records::memory::OutOfMemory;
+use kafkacomp_records::record::{RecordBatch, RecordReader};
 
 use super::following::Following;
 use super::{Taken, Worker, fills_too_many};

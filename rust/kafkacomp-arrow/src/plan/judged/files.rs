@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
-use kafkacomp_core::log::map::{LogFile, OffsetRange};
-use kafkacomp_core::log::read::segment_files::Sibling;
-use kafkacomp_core::log::{MemorySegment, OpenSegment, ReadAt, SideFile};
+use kafkacomp_log::map::{LogFile, OffsetRange};
+use kafkacomp_log::read::segment_files::Sibling;
+use kafkacomp_log::{MemorySegment, OpenSegment, ReadAt, SideFile};
 
 use crate::lookup::segment_ends::end_offset;
 use crate::options::{OnError, Partition, ScanOptions, Segment};

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use kafkacomp_core::record::{self, RecordBatch};
+use kafkacomp_records::record::{self, RecordBatch};
 
 use super::step::Finish;
 use crate::plan::continuity::{Anomaly, Continuity};

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::AtomicUsize;
 
-use kafkacomp_core::log::map::Survey;
-use kafkacomp_core::log::{ChunkBuffer, ChunkEnd, Compaction, ReadError};
+use kafkacomp_log::map::Survey;
+use kafkacomp_log::{ChunkBuffer, ChunkEnd, Compaction, ReadError};
 
 use super::Open;
 use super::batch_check::{BatchCheck, Checksums};

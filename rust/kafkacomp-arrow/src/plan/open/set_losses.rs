@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::implied_first;
-use kafkacomp_core::record::{Batches, RecordReader};
+use kafkacomp_log::implied_first;
+use kafkacomp_records::record::{Batches, RecordReader};
 
 use crate::plan::context::Context;
 use crate::plan::continuity::Findings;

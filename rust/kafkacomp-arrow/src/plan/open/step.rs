@@ -1,6 +1,6 @@
 //! What follows a chunk, and how a segment ended.
 
-use kafkacomp_core::log::ChunkEnd;
+use kafkacomp_log::ChunkEnd;
 
 use crate::plan::continuity::Anomaly;
 use crate::report::ScanError;

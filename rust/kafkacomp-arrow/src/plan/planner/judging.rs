@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Current, Planner};
-use kafkacomp_core::log::Compaction;
+use kafkacomp_log::Compaction;
 
 use crate::options::{OnError, Segment};
 use crate::plan::continuity::Continuity;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use kafkacomp_core::log::MissingReason;
-use kafkacomp_core::log::continuity::positions::{PositionedFile, skipped};
+use kafkacomp_log::MissingReason;
+use kafkacomp_log::continuity::positions::{PositionedFile, skipped};
 
 use super::{Current, Planner};
 use crate::options::{OnError, Segment};

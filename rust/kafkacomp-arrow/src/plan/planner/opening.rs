@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use kafkacomp_core::log::index::MAX_RELATIVE_OFFSET;
-use kafkacomp_core::log::{ChunkReader, EntryChunkReader, LargeCorrupt, LogFormat, MissingReason, ReadAt};
+use kafkacomp_log::index::MAX_RELATIVE_OFFSET;
+use kafkacomp_log::{ChunkReader, EntryChunkReader, LargeCorrupt, LogFormat, MissingReason, ReadAt};
 
 use super::message_sets::missing_before;
 use super::{Current, Failed, Planner};

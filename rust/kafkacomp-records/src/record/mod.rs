@@ -1,0 +1,62 @@
+//! Message formats 0, 1 and 2: from bytes to batches ([`Batches`]) and from a batch to its records
+//! ([`RecordReader`]), accepting what Kafka's own classes accept; and back to bytes ([`RecordBatchBuilder`], [`PairedBuilder`]).
+//! The formats of Kafka 0.7, which has other messages with magic 0 and 1, are in [`message_set`](crate::message_set).
+
+mod ahead;
+pub mod attributes;
+pub mod batch;
+pub mod batches;
+pub mod block;
+mod build_fault;
+pub mod builder;
+pub mod codec_conformance;
+mod common_record;
+pub mod control;
+mod control_fault;
+pub mod convert;
+mod decode_fault;
+pub mod error;
+mod fault;
+
+pub mod header_checksum_fix;
+pub mod java_string;
+pub mod layout;
+pub mod lz4_checksum;
+pub mod merge;
+#[doc(hidden)]
+pub mod message;
+pub mod mutable_batch;
+pub mod partial;
+pub mod partitioner;
+pub mod reader;
+pub mod recompress;
+#[expect(clippy::module_inception, reason = "the record in the records")]
+pub mod record;
+pub mod singles;
+pub mod v0_v1;
+pub mod v2;
+mod v2_progress;
+
+pub use ahead::Ahead;
+pub use attributes::TimestampType;
+pub use batch::{BatchHead, RecordBatch};
+pub use batches::{Batches, Tail, WholeBatches};
+pub use block::{RecordBlock, Span, Spans};
+pub use build_fault::{BuildFault, Feature};
+pub use builder::{BatchSettings, HeadersBuffer, PairedBuilder, RecordBatchBuilder};
+pub use codec_conformance::{NonConformity, non_conformity};
+pub use control::{ControlRecord, ControlRecordType};
+pub use control_fault::ControlFault;
+pub use convert::{ConvertOptions, Converter, convert};
+pub use error::{Error, Result};
+pub use fault::RecordFault;
+
+pub use merge::Merger;
+pub use message::Message;
+pub use mutable_batch::MutableRecordBatch;
+pub use partial::{PartialRecord, PartialRecords};
+pub use reader::{PausedRecords, RecordReader, Records};
+pub use recompress::Recompressor;
+pub use record::{Headers, Record};
+pub use singles::{SingleRecords, SinglesBounds};
+pub use v0_v1::V0V1Entry;
