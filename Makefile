@@ -151,6 +151,8 @@ test-all: test-rust $(INSTALLED) test-spark40 test-spark35 ## All tests, the lon
 # The binding crate has no Rust tests: it is tested from Python, as the wheel that users get.
 test-rust: $(DEV) ## Rust's tests
 	$(CARGO) test --release --locked --workspace --exclude kafkacomp-python
+	$(CARGO) test --release --locked -p kafkacomp-records --no-default-features --features pure-rust --test features
+	$(CARGO) test --release --locked -p kafkacomp-records --no-default-features --test features
 
 test-files: $(INSTALLED) ## Only the Python tests outside tests/spark and tests/kafka
 	$(BIN)/python -m pytest tests -m "not slow" --ignore tests/spark --ignore tests/kafka $(PYTEST_ARGS)
@@ -185,6 +187,7 @@ lint: lint-rust lint-crates lint-layers lint-outside lint-python lint-house lint
 lint-rust: $(DEV)
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --release --locked -p kafkacomp-arrow -p kafkacomp-broker --no-default-features --features pure-rust -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --locked --no-deps --all-features $(addprefix -p ,$(CRATES))
 
 # The borders of the crates: each builds by itself, without the features that the crates above it need.
@@ -196,6 +199,8 @@ endef
 
 lint-crates: $(DEV)
 	for crate in $(CRATES); do $(CARGO) check --release --locked -p $$crate || exit 1; done
+	for codec in "" gzip snappy lz4 zstd; do \
+		$(CARGO) check --release --locked -p kafkacomp-log -p kafkacomp-broker --no-default-features --features "$$codec" || exit 1; done
 	@echo "what kafkacomp-records stands on:"
 	@$(CARGO) tree --locked -p kafkacomp-records --edges normal,build --prefix none --no-dedupe | sort -u
 	$(call refuse-below,kafkacomp-records,pyo3|arrow|python3-dll|kafkacomp-(log|broker|arrow))

@@ -19,6 +19,10 @@
 //! liblz4, zstd and libdeflate, and the `unsafe` code of Rust crates such as zlib-rs, crc-fast and memchr.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(all(feature = "gzip", feature = "snappy", feature = "lz4", feature = "zstd")),
+    allow(unused, reason = "what codecs share, and what only a C library needs")
+)]
 
 pub mod buffer;
 #[doc(hidden)]

@@ -4,29 +4,49 @@
 //! megabytes for gzip, and the rest for zstd, whose encoder allocates hundreds of megabytes at its highest levels and is dropped
 //! if it exceeds the limit.
 
-use super::{gzip, snappy, zstd};
+#[cfg(feature = "_gzip")]
+use super::gzip;
+#[cfg(feature = "snappy")]
+use super::snappy;
+#[cfg(feature = "_zstd")]
+use super::zstd;
+#[cfg(feature = "zstd")]
 use crate::limits::MAX_KEPT_CONTEXTS;
 use std::cell::RefCell;
 
 /// One context of each kind that is worth keeping, each made when first needed.
 #[derive(Default)]
 pub(super) struct Contexts {
+    #[cfg(feature = "_gzip")]
     pub(super) gzip_decoder: Option<gzip::Decoders>,
+    #[cfg(feature = "_zstd")]
     pub(super) zstd_decoder: zstd::Decoder,
+    #[cfg(feature = "_gzip")]
     pub(super) gzip_encoders: gzip::Encoders,
+    #[cfg(feature = "snappy")]
     pub(super) snappy_encoder: snappy::Encoder,
+    #[cfg(feature = "zstd")]
     pub(super) zstd_encoder: zstd::Encoder,
 }
 
 impl Contexts {
     /// The bytes that these contexts have allocated, rounded up where a library does not report them.
+    #[cfg(feature = "zstd")]
     fn memory(&self) -> usize {
-        let decoders = self.gzip_decoder.as_ref().map_or(0, |_| gzip::DECODERS_MEMORY) + self.zstd_decoder.memory();
-        let encoders = self.gzip_encoders.memory() + snappy::Encoder::MEMORY + self.zstd_encoder.memory();
-        decoders + encoders
+        let mut sum = self.zstd_decoder.memory() + self.zstd_encoder.memory();
+        #[cfg(feature = "_gzip")]
+        {
+            sum += self.gzip_decoder.as_ref().map_or(0, |_| gzip::DECODERS_MEMORY) + self.gzip_encoders.memory();
+        }
+        #[cfg(feature = "snappy")]
+        {
+            sum += snappy::Encoder::MEMORY;
+        }
+        sum
     }
 
     /// Drops what exceeds the limit. Only zstd's encoder can become so large, and a thread that only decodes has none.
+    #[cfg(feature = "zstd")]
     fn trim(&mut self) {
         if self.zstd_encoder.memory() > 0 && self.memory() > MAX_KEPT_CONTEXTS {
             self.zstd_encoder = zstd::Encoder::default();
@@ -42,6 +62,7 @@ pub(super) fn with_contexts<R>(work: impl FnOnce(&mut Contexts) -> R) -> R {
     CONTEXTS.with(|contexts| match contexts.try_borrow_mut() {
         Ok(mut contexts) => {
             let result = work(&mut contexts);
+            #[cfg(feature = "zstd")]
             contexts.trim();
             result
         }
@@ -50,7 +71,7 @@ pub(super) fn with_contexts<R>(work: impl FnOnce(&mut Contexts) -> R) -> R {
     })
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "gzip", feature = "zstd"))]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test")]
 

@@ -26,7 +26,14 @@ impl CodecError {
             CodecFaultKind::OutOfMemory => ErrorKind::OutOfMemory,
             CodecFaultKind::Malformed => ErrorKind::Decompression,
             CodecFaultKind::Encoding => ErrorKind::Compression,
+            CodecFaultKind::Unsupported => ErrorKind::UnsupportedCompressionType,
         }
+    }
+
+    /// The error for a codec that this build does not have.
+    #[cfg(not(all(feature = "_gzip", feature = "snappy", feature = "_lz4", feature = "zstd")))]
+    pub(crate) fn not_compiled(compression_type: CompressionType) -> Self {
+        Self { compression_type, position: 0, fault: CodecFault::NotCompiled }
     }
 }
 
@@ -174,6 +181,9 @@ pub enum CodecFault {
     /// The library returned an error although its input was valid.
     #[error("the data could not be compressed")]
     Encoder,
+    /// The crate was compiled without the codec or, in Rust alone, without its encoder.
+    #[error("not supported by this build")]
+    NotCompiled,
 }
 
 /// The kinds of fault that callers distinguish.
@@ -189,6 +199,8 @@ pub enum CodecFaultKind {
     Malformed,
     /// Compressing failed.
     Encoding,
+    /// A build with the codec's feature may allow it.
+    Unsupported,
 }
 
 impl CodecFault {
@@ -199,6 +211,7 @@ impl CodecFault {
             Self::OutputLimit { .. } => CodecFaultKind::OutputLimit,
             Self::OutOfMemory => CodecFaultKind::OutOfMemory,
             Self::Encoder => CodecFaultKind::Encoding,
+            Self::NotCompiled => CodecFaultKind::Unsupported,
             Self::BadMagic { .. }
             | Self::UnsupportedVersion { .. }
             | Self::ReservedBits { .. }

@@ -13,10 +13,13 @@
 
 mod after_frame;
 mod compression;
+#[cfg(feature = "_gzip")]
 mod construct;
+#[cfg(any(feature = "_gzip", feature = "snappy", feature = "_zstd"))]
 mod contexts;
 mod decode_options;
 mod fault;
+#[cfg(feature = "_gzip")]
 pub mod gzip;
 mod input;
 pub mod lz4;

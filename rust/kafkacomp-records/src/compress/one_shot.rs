@@ -1,8 +1,15 @@
 //! Compression and decompression of whole payloads, with contexts that the thread keeps from call to call.
 
+#[cfg(any(feature = "_gzip", feature = "snappy", feature = "_zstd"))]
 use super::contexts::with_contexts;
-use super::lz4::{EncodeOptions, HeaderChecksum};
-use super::{CodecError, CodecFault, Compression, CompressionType, DecodeOptions, gzip, lz4, snappy};
+#[cfg(feature = "_gzip")]
+use super::gzip;
+use super::lz4::HeaderChecksum;
+#[cfg(feature = "_lz4")]
+use super::lz4::{self, EncodeOptions};
+#[cfg(feature = "snappy")]
+use super::snappy;
+use super::{CodecError, CodecFault, Compression, CompressionType, DecodeOptions};
 use crate::buffer::OutputBuffer;
 use crate::memory;
 
@@ -25,13 +32,19 @@ pub fn compress(
             position: 0,
             fault: CodecFault::OutOfMemory,
         }),
+        #[cfg(feature = "_gzip")]
         CompressionType::Gzip => with_contexts(|contexts| contexts.gzip_encoders.encode(level, data, out)),
+        #[cfg(feature = "snappy")]
         CompressionType::Snappy => with_contexts(|contexts| contexts.snappy_encoder.encode(data, out)),
+        #[cfg(feature = "_lz4")]
         CompressionType::Lz4 => {
             let options = EncodeOptions { level, header_checksum: lz4_header_checksum, ..EncodeOptions::default() };
             lz4::compress(data, options, out)
         }
+        #[cfg(feature = "zstd")]
         CompressionType::Zstd => with_contexts(|contexts| contexts.zstd_encoder.encode(level, data, out)),
+        #[cfg(not(all(feature = "_gzip", feature = "snappy", feature = "_lz4", feature = "zstd")))]
+        other => Err(CodecError::not_compiled(other)),
     };
     if result.is_err() {
         out.truncate(start);
@@ -41,7 +54,11 @@ pub fn compress(
 
 /// Whether two payloads of this length are compressed in less time by [`compress_both`] than one after the other.
 pub(crate) fn is_faster_in_pairs(compression: Compression, length: usize) -> bool {
-    compression.compression_type() == CompressionType::Snappy && snappy::is_faster_in_pairs(length)
+    #[cfg(feature = "snappy")]
+    if compression.compression_type() == CompressionType::Snappy {
+        return snappy::is_faster_in_pairs(length);
+    }
+    false
 }
 
 /// As [`compress`], for two payloads that have outputs of their own. Snappy payloads of 8 to 32 KiB are compressed
@@ -57,12 +74,16 @@ pub fn compress_both(
 ) -> Result<(), CodecError> {
     let [first_out, second_out] = outs;
     let starts = (first_out.len(), second_out.len());
-    let result = if compression.compression_type() == CompressionType::Snappy {
-        with_contexts(|contexts| contexts.snappy_encoder.encode_both(payloads, [first_out, second_out]))
-    } else {
-        let [first, second] = payloads;
-        compress(compression, lz4_header_checksum, first, first_out)
-            .and_then(|()| compress(compression, lz4_header_checksum, second, second_out))
+    let result = match compression.compression_type() {
+        #[cfg(feature = "snappy")]
+        CompressionType::Snappy => {
+            with_contexts(|contexts| contexts.snappy_encoder.encode_both(payloads, [first_out, second_out]))
+        }
+        _ => {
+            let [first, second] = payloads;
+            compress(compression, lz4_header_checksum, first, first_out)
+                .and_then(|()| compress(compression, lz4_header_checksum, second, second_out))
+        }
     };
     if result.is_err() {
         first_out.truncate(starts.0);
@@ -88,25 +109,43 @@ pub fn decompress(
         CompressionType::None => {
             out.extend(data).map_err(|reason| CodecError { compression_type, position: 0, fault: reason.into() })
         }
+        #[cfg(feature = "_gzip")]
         CompressionType::Gzip => {
             with_contexts(|contexts| gzip::decode(&mut contexts.gzip_decoder, data, strictness, out))
         }
+        #[cfg(feature = "snappy")]
         CompressionType::Snappy => snappy::decode(data, strictness, out),
+        #[cfg(feature = "_lz4")]
         CompressionType::Lz4 => lz4::decode(data, options, out),
+        #[cfg(feature = "_zstd")]
         CompressionType::Zstd => with_contexts(|contexts| contexts.zstd_decoder.decode(data, strictness, out)),
+        #[cfg(not(all(feature = "_gzip", feature = "snappy", feature = "_lz4", feature = "_zstd")))]
+        other => Err(CodecError::not_compiled(other)),
     }
 }
 
 /// Whether [`decompress_both`] may take less time for payloads one of which has this length.
 pub(crate) fn may_pair(compression_type: CompressionType, length: usize) -> bool {
-    compression_type == CompressionType::Lz4 && lz4::may_pair(length)
+    #[cfg(feature = "_lz4")]
+    if compression_type == CompressionType::Lz4 {
+        return lz4::may_pair(length);
+    }
+    false
 }
 
 /// The length of the shortest payload that [`may_pair`].
+#[cfg(feature = "_lz4")]
 pub(crate) const SHORTEST_OF_BOTH: usize = lz4::SHORTEST_OF_BOTH;
+/// Without LZ4 no payload may.
+#[cfg(not(feature = "_lz4"))]
+pub(crate) const SHORTEST_OF_BOTH: usize = usize::MAX;
 
 /// The room after the content that [`decompress_both`] needs.
+#[cfg(feature = "_lz4")]
 pub(crate) const ROOM_FOR_BOTH: usize = lz4::ROOM_FOR_BOTH;
+/// Without LZ4 it is not used.
+#[cfg(not(feature = "_lz4"))]
+pub(crate) const ROOM_FOR_BOTH: usize = 0;
 
 /// Decompresses two payloads at once, if that takes less time than one after the other: appends the content of the first one to `out`,
 /// and [keeps](OutputBuffer::keep_ahead) that of the second one after it. Otherwise, and if one of them is invalid, returns `false` and
@@ -117,7 +156,11 @@ pub fn decompress_both(
     payloads: [&[u8]; 2],
     out: &mut OutputBuffer,
 ) -> bool {
-    compression_type == CompressionType::Lz4 && lz4::decode_both(payloads, options, out).is_some()
+    #[cfg(feature = "_lz4")]
+    if compression_type == CompressionType::Lz4 {
+        return lz4::decode_both(payloads, options, out).is_some();
+    }
+    false
 }
 
 /// Checks what Kafka's stream checks when it is opened, before anything is read from it: the first header, and all of a
@@ -132,9 +175,16 @@ pub fn open(
     out: &mut OutputBuffer,
 ) -> Result<(), CodecError> {
     match compression_type {
-        CompressionType::None | CompressionType::Zstd => Ok(()),
+        CompressionType::None => Ok(()),
+        #[cfg(feature = "_zstd")]
+        CompressionType::Zstd => Ok(()),
+        #[cfg(feature = "_gzip")]
         CompressionType::Gzip => gzip::open(data, options.strictness),
+        #[cfg(feature = "snappy")]
         CompressionType::Snappy => snappy::open(data, options.strictness, out),
+        #[cfg(feature = "_lz4")]
         CompressionType::Lz4 => lz4::open(data, options),
+        #[cfg(not(all(feature = "_gzip", feature = "snappy", feature = "_lz4", feature = "_zstd")))]
+        other => Err(CodecError::not_compiled(other)),
     }
 }

@@ -40,6 +40,7 @@ fn io_error(error: CodecError) -> io::Error {
         CodecFaultKind::OutputLimit | CodecFaultKind::Malformed => io::ErrorKind::InvalidData,
         CodecFaultKind::OutOfMemory => io::ErrorKind::OutOfMemory,
         CodecFaultKind::Encoding => io::ErrorKind::Other,
+        CodecFaultKind::Unsupported => io::ErrorKind::Unsupported,
     };
     io::Error::new(kind, error)
 }

@@ -1,7 +1,9 @@
 //! The two codecs of Kafka 0.7.
 
 use crate::buffer::OutputBuffer;
-use crate::compress::{CodecError, CompressionType, DecodeOptions, Strictness, decompress, snappy};
+#[cfg(feature = "snappy")]
+use crate::compress::snappy;
+use crate::compress::{CodecError, CompressionType, DecodeOptions, Strictness, decompress};
 
 /// What Kafka 0.7 compresses with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,7 +34,10 @@ impl MessageSetCodec {
                 let options = DecodeOptions { strictness: Strictness::Tolerant, ..DecodeOptions::default() };
                 decompress(CompressionType::Gzip, options, payload, out)
             }
+            #[cfg(feature = "snappy")]
             Self::Snappy => snappy::decompress_as_kafka_0_7(payload, out),
+            #[cfg(not(feature = "snappy"))]
+            Self::Snappy => Err(CodecError::not_compiled(CompressionType::Snappy)),
         }
     }
 }

@@ -140,6 +140,7 @@ impl MessageSetFault {
                 CodecFaultKind::OutputLimit => return ErrorKind::OutputLimit,
                 CodecFaultKind::OutOfMemory => return ErrorKind::OutOfMemory,
                 CodecFaultKind::Encoding => return ErrorKind::Compression,
+                CodecFaultKind::Unsupported => return ErrorKind::UnsupportedCompressionType,
                 CodecFaultKind::Truncated | CodecFaultKind::Malformed => MessageSetKind::Decompression,
             },
         })

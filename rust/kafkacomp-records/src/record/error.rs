@@ -136,6 +136,7 @@ impl Error {
                 CodecFaultKind::OutOfMemory => ErrorKind::OutOfMemory,
                 CodecFaultKind::Truncated | CodecFaultKind::Malformed => ErrorKind::CorruptRecord,
                 CodecFaultKind::Encoding => ErrorKind::Compression,
+                CodecFaultKind::Unsupported => ErrorKind::UnsupportedCompressionType,
             },
             Self::SizeTooSmall { .. }
             | Self::UnknownMagic { .. }

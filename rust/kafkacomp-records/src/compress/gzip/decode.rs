@@ -5,12 +5,12 @@ use super::super::construct::construct;
 use super::super::input::Input;
 use super::super::{CodecError, CodecFault, CompressionType, Strictness};
 use super::header::{FIXED_LENGTH, HeaderParser, MAGIC, Plainness, Trailer, plainness};
+use super::libdeflate::{Inflate, crc32};
 use super::small::{self, SmallInflate};
 use super::{TRAILER_LENGTH, after_frame};
 use crate::buffer::{NoRoom, OutputBuffer};
 use crate::limits::{KAFKA_STREAM_CHUNK, trusted_size};
 use flate2::{Decompress, FlushDecompress, Status};
-use libdeflater::Decompressor as Libdeflate;
 use memchr::memmem;
 
 /// The most bytes of content for one byte of deflate.
@@ -22,14 +22,14 @@ pub(in super::super) const DECODERS_MEMORY: usize = 64 << 10;
 
 /// Decoders that are reused: making one takes longer than decoding a small member.
 pub(in super::super) struct Decoders {
-    libdeflate: Libdeflate,
+    libdeflate: Inflate,
     small: Box<SmallInflate>,
 }
 
 impl Decoders {
     /// New decoders; `None` if memory runs out.
     pub(in super::super) fn new() -> Option<Self> {
-        Some(Self { libdeflate: construct(Libdeflate::new)?, small: Box::new(SmallInflate::new()) })
+        Some(Self { libdeflate: Inflate::new()?, small: Box::new(SmallInflate::new()) })
     }
 }
 
@@ -65,11 +65,11 @@ fn whole_member(decoders: &mut Decoders, data: &[u8], out: &mut OutputBuffer) ->
     }
     let Ok(room) = out.spare_exact(size) else { return false };
     let plain = plainness == Plainness::NoFields;
-    if plain && small_member(&mut decoders.small, data, room) && libdeflater::crc32(room) == crc {
+    if plain && small_member(&mut decoders.small, data, room) && crc32(room) == crc {
         out.advance(size);
         return true;
     }
-    if decoders.libdeflate.gzip_decompress(data, room) != Ok(size) || !ends_with_data(data, crc, room) {
+    if !decoders.libdeflate.member(data, room) || !ends_with_data(data, crc, room) {
         return false;
     }
     out.advance(size);
@@ -87,8 +87,7 @@ fn ends_with_data(data: &[u8], crc: u32, content: &[u8]) -> bool {
     // If the bytes of the size occur nowhere else, libdeflate found them at the end of the data, and the checksum is not
     // computed a second time. Otherwise that is known only if the whole trailer occurs nowhere else.
     let size = trailer.split_at(size_of::<u32>()).1;
-    memmem::find(before_last, size).is_none()
-        || (libdeflater::crc32(content) == crc && memmem::find(before_last, trailer).is_none())
+    memmem::find(before_last, size).is_none() || (crc32(content) == crc && memmem::find(before_last, trailer).is_none())
 }
 
 /// Whether `data`, a member without optional fields, is small, ends with the data and fills `room`.

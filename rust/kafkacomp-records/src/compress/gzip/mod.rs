@@ -19,6 +19,8 @@
 mod decode;
 mod encode;
 mod header;
+#[cfg_attr(not(feature = "gzip"), path = "without_libdeflate.rs")]
+mod libdeflate;
 mod small;
 mod stream_decode;
 mod stream_encode;
@@ -27,7 +29,7 @@ mod stream_encode;
 pub use small::SmallInflate;
 
 pub(super) use decode::{DECODERS_MEMORY, Decoders, decode, open};
-pub(super) use encode::Encoders;
+pub(super) use libdeflate::Encoders;
 pub(super) use stream_decode::StreamDecoder;
 pub(super) use stream_encode::StreamEncoder;
 

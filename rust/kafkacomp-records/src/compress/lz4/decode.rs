@@ -9,7 +9,7 @@ use super::header::{FrameInfo, read_header, skip_skippable};
 use super::interleaved::{CONTENT, Pairs, SHORTEST};
 #[cfg(not(target_arch = "x86_64"))]
 use super::library_only::{CONTENT, Pairs, SHORTEST};
-use super::{after_frame, skips_skippable};
+use super::{after_frame, liblz4, skips_skippable};
 use crate::buffer::OutputBuffer;
 use crate::checksum::xxh32;
 
@@ -155,23 +155,12 @@ pub(super) fn block(
         out.spare_with_history(history, want).map_err(|reason| input.no_room_at(position, reason))?;
     let available = spare.len().min(want);
     let room = spare.split_at_mut(available).0;
-    let decoded = if history.is_empty() {
-        lzzzz::lz4::decompress(data, room)
-    } else {
-        lzzzz::lz4::decompress_with_dict(data, room, history)
-    };
-    if let Ok(length) = decoded {
+    if let Some(length) = liblz4::decompress(data, room, history) {
         out.advance(length);
         return Ok(if length == 0 { Block::Empty } else { Block::Content });
     }
     // If the limit leaves less room than the largest block needs, the lack of room may be the only reason.
-    let full = available < want
-        && if history.is_empty() {
-            lzzzz::lz4::decompress_partial(data, room, available)
-        } else {
-            lzzzz::lz4::decompress_partial_with_dict(data, room, available, history)
-        }
-        .is_ok_and(|length| length == available);
+    let full = available < want && liblz4::fills(data, room, history);
     let limit = out.limit() as u64;
     Err(input.error_at(position, if full { CodecFault::OutputLimit { limit } } else { CodecFault::CorruptBlock }))
 }

@@ -4,6 +4,7 @@
 use super::super::{CodecError, CodecFault, Compression, CompressionType};
 use super::block::UNCOMPRESSED;
 use super::header::{BlockMaxSize, FrameHeader, HeaderChecksum, LONGEST_HEADER};
+use super::liblz4;
 use crate::checksum::xxh32;
 use crate::memory;
 
@@ -82,17 +83,11 @@ pub(super) fn header(options: EncodeOptions, content_size: u64) -> FrameHeader {
 pub(super) fn block(content: &[u8], options: EncodeOptions, out: &mut Vec<u8>) -> Result<(), CodecFault> {
     let start = out.len();
     // Room for the size, the largest block and the checksum: nothing below allocates.
-    let most = lzzzz::lz4::max_compressed_size(content.len()).max(content.len());
+    let most = liblz4::max_compressed_size(content.len()).max(content.len());
     memory::reserve(out, most.saturating_add(size_of::<u64>()))?;
     out.extend_from_slice(&[0; 4]);
     let body = out.len();
-    let length = if options.level == Compression::LZ4_FAST {
-        lzzzz::lz4::compress_to_vec(content, out, lzzzz::lz4::ACC_LEVEL_DEFAULT)
-    } else {
-        lzzzz::lz4_hc::compress_to_vec(content, out, options.level.min(Compression::LZ4_HIGHEST))
-    }
-    // There is room for the largest block, so what fails is an allocation (the highest levels of HC make a table of their own).
-    .map_err(|_| CodecFault::OutOfMemory)?;
+    let length = liblz4::compress(content, options.level, out)?;
     let word = if length < content.len() {
         length as u32
     } else {

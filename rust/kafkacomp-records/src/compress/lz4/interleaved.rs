@@ -14,6 +14,7 @@
 //! a block are left to liblz4, with the content before them as its dictionary: so what may end a block is decided by it alone. A match
 //! from before the block, or with an offset of 0, is refused here: the caller then decodes the first block by liblz4.
 
+use super::liblz4;
 use archmage::{SimdToken, X64V3Token, arcane};
 
 /// The most content of a block that is decoded here: the offset of a match cannot be larger.
@@ -118,7 +119,7 @@ impl Pairs {
 /// Decodes the last sequences of a block, and returns the length of its content.
 fn last_sequences(state: State<'_>, room: &mut Room) -> Option<usize> {
     let (content, rest) = room.split_at_mut_checked(state.written)?;
-    let length = lzzzz::lz4::decompress_with_dict(state.rest, rest, content).ok()?;
+    let length = liblz4::decompress(state.rest, rest, content)?;
     Some(state.written.wrapping_add(length))
 }
 

@@ -17,23 +17,35 @@
 //! ignored. `Tolerant` also reads what Kafka does not: further frames if they are valid and complete, skippable frames,
 //! and linked blocks.
 
+#[cfg(feature = "_lz4")]
 mod block;
+#[cfg(feature = "_lz4")]
 mod decode;
+#[cfg(feature = "_lz4")]
 mod encode;
 mod header;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(feature = "_lz4", target_arch = "x86_64"))]
 mod interleaved;
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(feature = "_lz4")]
+#[cfg_attr(not(feature = "lz4"), path = "without_liblz4.rs")]
+mod liblz4;
+#[cfg(all(feature = "_lz4", not(target_arch = "x86_64")))]
 mod library_only;
+#[cfg(feature = "_lz4")]
 mod stream_decode;
+#[cfg(feature = "_lz4")]
 mod stream_encode;
 
+#[cfg(feature = "_lz4")]
 pub(super) use decode::{ROOM_FOR_BOTH, SHORTEST_OF_BOTH, decode, decode_both, may_pair, open};
+#[cfg(feature = "_lz4")]
 pub use encode::{EncodeOptions, compress};
 pub use header::{
     Bd, BlockMaxSize, Flg, FrameInfo, HeaderChecksum, HeaderChecksumCheck, HeaderChecksumFound, frame_info,
 };
+#[cfg(feature = "_lz4")]
 pub(super) use stream_decode::StreamDecoder;
+#[cfg(feature = "_lz4")]
 pub use stream_encode::encoder;
 
 use super::Strictness;

@@ -15,6 +15,7 @@
 //! ends one of Kafka's reads, and the content if that read is still empty; one to three bytes at the end are ignored.
 
 mod decode;
+#[cfg(feature = "snappy")]
 mod encode;
 #[cfg(target_arch = "x86_64")]
 mod interleaved;
@@ -26,18 +27,22 @@ mod raw_decode;
 mod raw_elements;
 mod raw_length;
 mod stream_decode;
+#[cfg(feature = "snappy")]
 mod stream_encode;
 mod xerial;
 
 pub(super) use decode::{decode, open};
+#[cfg(feature = "snappy")]
 pub(super) use encode::Encoder;
 pub use old_kafka::{check_framing_as_kafka_0_8_2, decompress_as_kafka_0_7};
 pub(super) use stream_decode::StreamDecoder;
+#[cfg(feature = "snappy")]
 pub(super) use stream_encode::encoder;
 pub use xerial::{HEADER_LENGTH, MAGIC};
 
 use super::after_frame::{AfterFrame, Further};
 
+#[cfg(feature = "snappy")]
 /// Whether two inputs of this length are encoded in less time together than one after the other.
 pub(super) fn is_faster_in_pairs(length: usize) -> bool {
     encode::Pairs::are_faster(length)

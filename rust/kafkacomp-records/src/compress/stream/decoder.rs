@@ -1,8 +1,18 @@
 //! The decoders of all codecs, with the same output limit and the same order of output and errors.
 
 use super::super::after_frame::AfterFrame;
-use super::super::{CodecError, CodecFault, CompressionType, DecodeOptions, gzip, lz4, snappy, zstd};
+#[cfg(feature = "_gzip")]
+use super::super::gzip;
+#[cfg(feature = "_lz4")]
+use super::super::lz4;
+#[cfg(feature = "snappy")]
+use super::super::snappy;
+#[cfg(feature = "_zstd")]
+use super::super::zstd;
+use super::super::{CodecError, CodecFault, CompressionType, DecodeOptions};
 use super::frame_decode::{FrameDecode, Room};
+#[cfg(not(all(feature = "_gzip", feature = "snappy", feature = "_lz4", feature = "_zstd")))]
+use super::not_compiled::NotCompiled;
 use super::plain::Plain;
 use super::{Decoder, Progress};
 
@@ -28,10 +38,17 @@ pub(super) fn after_frame(compression_type: CompressionType, options: DecodeOpti
     match compression_type {
         // Not used: uncompressed data have no end before that of the input.
         CompressionType::None => AfterFrame::FRAMES,
+        #[cfg(feature = "_gzip")]
         CompressionType::Gzip => gzip::after_frame(strictness),
+        #[cfg(feature = "snappy")]
         CompressionType::Snappy => snappy::after_frame(),
+        #[cfg(feature = "_lz4")]
         CompressionType::Lz4 => lz4::after_frame(strictness),
+        #[cfg(feature = "_zstd")]
         CompressionType::Zstd => zstd::after_frame(strictness),
+        #[cfg(not(all(feature = "_gzip", feature = "snappy", feature = "_lz4", feature = "_zstd")))]
+        // Not used: the first frame is an error.
+        _ => AfterFrame::FRAMES,
     }
 }
 
@@ -55,10 +72,16 @@ impl FrameDecoder {
         let DecoderOptions { decode: DecodeOptions { strictness, .. }, limit } = options;
         let frame: Box<dyn FrameDecode> = match compression_type {
             CompressionType::None => Box::new(Plain::default()),
+            #[cfg(feature = "_gzip")]
             CompressionType::Gzip => Box::new(gzip::StreamDecoder::new(strictness)),
+            #[cfg(feature = "snappy")]
             CompressionType::Snappy => Box::new(snappy::StreamDecoder::new(strictness, limit)),
+            #[cfg(feature = "_lz4")]
             CompressionType::Lz4 => Box::new(lz4::StreamDecoder::new(options.decode)),
+            #[cfg(feature = "_zstd")]
             CompressionType::Zstd => Box::new(zstd::StreamDecoder::new(strictness)),
+            #[cfg(not(all(feature = "_gzip", feature = "snappy", feature = "_lz4", feature = "_zstd")))]
+            other => Box::new(NotCompiled(other)),
         };
         Self { compression_type, frame, limit, left: limit, failed: None }
     }

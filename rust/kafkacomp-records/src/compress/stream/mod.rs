@@ -8,6 +8,8 @@ mod encoder;
 mod frame_decode;
 mod incremental;
 mod multi_frame;
+#[cfg(not(all(feature = "_gzip", feature = "snappy", feature = "_lz4", feature = "_zstd")))]
+mod not_compiled;
 mod pending;
 mod plain;
 

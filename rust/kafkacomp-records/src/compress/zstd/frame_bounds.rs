@@ -5,10 +5,11 @@ use super::super::skippable::{is_skippable, skip};
 use super::super::{CodecError, CodecFault, CompressionType};
 use crate::limits::MAX_ZSTD_WINDOW;
 
-const MAGIC: u32 = 0xFD2F_B528;
+pub(super) const MAGIC: u32 = 0xFD2F_B528;
 /// The largest content of a block (`ZSTD_BLOCKSIZE_MAX`).
 pub(super) const BLOCK_SIZE_MAX: u64 = 128 << 10;
-const CHECKSUM_LENGTH: usize = 4;
+pub(super) const CHECKSUM_LENGTH: usize = 4;
+pub(super) const MAGIC_LENGTH: usize = 4;
 
 /// The length and content of a frame according to its headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,13 +23,15 @@ pub(super) struct FrameBounds {
     pub(super) declared: bool,
 }
 
-struct Header {
+/// What the header of a frame declares, for a decoder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Header {
     /// 0 if the frame declares neither the window nor the size of its content.
-    window: u64,
-    content_size: Option<u64>,
+    pub(super) window: u64,
+    pub(super) content_size: Option<u64>,
     /// 0 where there is none.
     dictionary_id: u32,
-    checksum: bool,
+    pub(super) checksum: bool,
 }
 
 /// What the header of a frame declares.
@@ -85,14 +88,7 @@ pub(super) fn frame_bounds(mut input: Input<'_>) -> Result<FrameBounds, CodecErr
         skip(&mut input)?;
         return Ok(FrameBounds { end: input.position(), bound: 0, declared: true });
     }
-    let descriptor = input.position();
-    let header = header(&mut input)?;
-    if header.dictionary_id != 0 {
-        return Err(input.error_at(descriptor, CodecFault::Dictionary { id: header.dictionary_id }));
-    }
-    if header.window > MAX_ZSTD_WINDOW {
-        return Err(input.error_at(start, CodecFault::WindowSize { window: header.window, max: MAX_ZSTD_WINDOW }));
-    }
+    let header = supported_header(&mut input)?;
     let blocks = blocks(&mut input, header.window.min(BLOCK_SIZE_MAX))?;
     if header.checksum {
         input.take(CHECKSUM_LENGTH)?;
@@ -105,6 +101,20 @@ pub(super) fn frame_bounds(mut input: Input<'_>) -> Result<FrameBounds, CodecErr
             Ok(FrameBounds { end: input.position(), bound: declared.unwrap_or(blocks), declared: declared.is_some() })
         }
     }
+}
+
+/// The header after the magic, if neither its window nor its dictionary are refused.
+pub(super) fn supported_header(input: &mut Input<'_>) -> Result<Header, CodecError> {
+    let descriptor = input.position();
+    let header = header(input)?;
+    if header.dictionary_id != 0 {
+        return Err(input.error_at(descriptor, CodecFault::Dictionary { id: header.dictionary_id }));
+    }
+    if header.window > MAX_ZSTD_WINDOW {
+        let fault = CodecFault::WindowSize { window: header.window, max: MAX_ZSTD_WINDOW };
+        return Err(input.error_at(descriptor.saturating_sub(MAGIC_LENGTH), fault));
+    }
+    Ok(header)
 }
 
 /// The header after the magic.
@@ -142,6 +152,22 @@ fn header(input: &mut Input<'_>) -> Result<Header, CodecError> {
         dictionary_id,
         checksum: descriptor & 0x04 != 0,
     })
+}
+
+/// The length of the header of which `bytes` are the first ones, with the magic; a lower bound if the descriptor is not among them.
+#[cfg(not(feature = "zstd"))]
+pub(super) fn header_length(bytes: &[u8]) -> usize {
+    let Some(descriptor) = bytes.get(MAGIC_LENGTH) else { return MAGIC_LENGTH + 1 };
+    let single_segment = descriptor & 0x20 != 0;
+    let dictionary_id = match descriptor & 3 {
+        3 => 4,
+        length => usize::from(length),
+    };
+    let content_size = match descriptor >> 6 {
+        0 => usize::from(single_segment),
+        bits => 1 << bits,
+    };
+    MAGIC_LENGTH + 1 + usize::from(!single_segment) + dictionary_id + content_size
 }
 
 /// The most that the blocks can contain, up to the last one.

@@ -4,17 +4,10 @@
 use super::super::input::Input;
 use super::super::{CodecError, CodecFault};
 use super::fault::fault;
-use super::frame_bounds::BLOCK_SIZE_MAX;
+use super::{INPUT_LENGTH, MAX_HINT};
 use crate::buffer::{NoRoom, OutputBuffer};
 use crate::limits::KAFKA_STREAM_CHUNK;
 use ::zstd::zstd_safe::{DCtx, InBuffer, OutBuffer};
-
-/// zstd-jni's input buffer: `ZSTD_DStreamInSize`, a block and its header.
-pub(super) const INPUT_LENGTH: usize = BLOCK_SIZE_MAX as usize + 3;
-
-/// The most bytes that zstd may ask for. zstd-jni returns this hint as an `int`, in which a greater one is an error code (from
-/// -1 to -119, `ZSTD_isError`). Only a skippable frame can lack so many.
-pub(super) const MAX_HINT: u32 = u32::MAX - 119;
 
 /// The state of zstd-jni's stream between reads.
 struct Stream<'a> {

@@ -17,22 +17,44 @@
 //! skippable frame that lacks almost 4 GiB. Data that one call refuses are read again by a stream that behaves like zstd-jni's.
 //! Dictionaries, which Kafka never uses, are refused, and so is a window above [`MAX_ZSTD_WINDOW`](crate::limits::MAX_ZSTD_WINDOW).
 
+#[cfg(feature = "zstd")]
 mod decode;
+#[cfg(feature = "zstd")]
 mod encode;
+#[cfg(feature = "zstd")]
 mod fault;
 mod frame_bounds;
+#[cfg(feature = "zstd")]
 mod jni_stream;
+#[cfg(feature = "zstd")]
 mod stream_decode;
+#[cfg(feature = "zstd")]
 mod stream_encode;
+#[cfg(all(feature = "_zstd", not(feature = "zstd")))]
+mod without_libzstd;
 
+#[cfg(feature = "zstd")]
 pub(super) use decode::Decoder;
+#[cfg(feature = "zstd")]
 pub(super) use encode::Encoder;
 pub use frame_bounds::{FrameInfo, frame_info};
+#[cfg(feature = "zstd")]
 pub(super) use stream_decode::StreamDecoder;
+#[cfg(feature = "zstd")]
 pub(super) use stream_encode::StreamEncoder;
+#[cfg(all(feature = "_zstd", not(feature = "zstd")))]
+pub(super) use without_libzstd::{Decoder, StreamDecoder};
 
 use super::Strictness;
 use super::after_frame::{AfterFrame, Further};
+use frame_bounds::BLOCK_SIZE_MAX;
+
+/// zstd-jni's input buffer: `ZSTD_DStreamInSize`, a block and its header.
+const INPUT_LENGTH: usize = BLOCK_SIZE_MAX as usize + 3;
+
+/// The most bytes that zstd may ask for. zstd-jni returns this hint as an `int`, in which a greater one is an error code (from
+/// -1 to -119, `ZSTD_isError`). Only a skippable frame can lack so many.
+const MAX_HINT: u32 = u32::MAX - 119;
 
 /// What may follow a frame.
 pub(super) fn after_frame(strictness: Strictness) -> AfterFrame {
@@ -40,10 +62,7 @@ pub(super) fn after_frame(strictness: Strictness) -> AfterFrame {
         Strictness::Specification => AfterFrame::FRAMES,
         Strictness::Tolerant | Strictness::Kafka => AfterFrame {
             empty_data: true,
-            further: Further::LastMayBeTruncated {
-                read_length: jni_stream::INPUT_LENGTH,
-                max_lack: u64::from(jni_stream::MAX_HINT),
-            },
+            further: Further::LastMayBeTruncated { read_length: INPUT_LENGTH, max_lack: u64::from(MAX_HINT) },
             ..AfterFrame::FRAMES
         },
     }
