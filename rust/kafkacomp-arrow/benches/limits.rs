@@ -19,8 +19,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kafkacomp_arrow::source::files::{LocalSegment, in_memory};
+use kafkacomp_arrow::source::files::in_memory;
 use kafkacomp_arrow::{BinaryType, Partition, Scan, ScanOptions, Segment};
+use kafkacomp_log::LocalSegment;
 use kafkacomp_records::CompressionType;
 use kafkacomp_records::record::Batches;
 

@@ -1,18 +1,25 @@
-//! Kafka records as Arrow columns: scans over segments that return Arrow record batches, and the way back ([`build`]).
+#![doc = include_str!("../README.md")]
 
 pub mod build;
+#[doc(hidden)]
 pub mod cells;
+#[doc(hidden)]
 pub mod columns;
+#[doc(hidden)]
 pub mod decode;
+#[doc(hidden)]
 pub mod json_lines;
+#[doc(hidden)]
 pub mod lookup;
 mod missing;
 pub mod options;
+#[doc(hidden)]
 pub mod plan;
 pub mod report;
 pub mod scan;
 pub mod source;
 mod sync;
+#[doc(hidden)]
 pub mod transactions;
 
 pub use columns::binary_type::BinaryType;

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
-use kafkacomp_arrow::source::files::{LocalSegment, in_memory};
+use kafkacomp_arrow::source::files::in_memory;
 use kafkacomp_arrow::{BinaryType, OnError, Partition, Scan, ScanOptions, Segment};
+use kafkacomp_log::LocalSegment;
 use kafkacomp_records::CompressionType;
 use kafkacomp_records::compress::Compression;
 use kafkacomp_records::record::{BatchSettings, Headers, RecordBatchBuilder};

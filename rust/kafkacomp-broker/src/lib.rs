@@ -1,4 +1,5 @@
-//! The validation of record sets that a producer sends to a broker.
+#![doc = include_str!("../README.md")]
+//! ## Modules
 //!
 //! | module | what |
 //! |---|---|

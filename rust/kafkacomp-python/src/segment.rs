@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use kafkacomp_arrow::lookup::split_boundaries::{SplitBoundaries, SplitBoundary};
-use kafkacomp_arrow::source::files::LocalSegment;
 use kafkacomp_arrow::{Checkpoints, Partition, Segment, TransactionsIn};
+use kafkacomp_log::LocalSegment;
 use kafkacomp_log::map::ReachedOffsets;
 use kafkacomp_log::{AbortedRange, MemorySegment, OpenSegment, ReadAt, ReadError, TransactionFilter};
 use pyo3::exceptions::PyValueError;

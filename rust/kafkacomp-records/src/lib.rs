@@ -1,5 +1,5 @@
-//! Kafka's compression and record layer: every codec and message format of Kafka, read as Kafka's own classes do, without a
-//! JVM, a broker, Python or Arrow.
+#![doc = include_str!("../README.md")]
+//! ## Modules
 //!
 //! | module | what |
 //! |---|---|
@@ -9,9 +9,8 @@
 //! | [`message_set`] | the sets of Kafka 0.7: entries, reader, writer |
 //! | [`error_kind`] | the kind of an error, which decides its category and Kafka's error code |
 //! | [`limits`] | the limits that are checked before memory is allocated |
-//! | [`memory`] | fallible allocations |
+//! | [`buffer`] | a growing output buffer with a limit |
 //! | [`uuid`] | topic and directory ids |
-//! | [`varint`] | the variable-length numbers of records and of KIP-482 |
 //!
 //! `forbid(unsafe_code)` covers the code of this crate. It does not cover the expansion of macros of other crates: `#[arcane]` in
 //! `checksum/short.rs` and `checksum/folding.rs` expands to an `unsafe` call of a function with target features. The call is
@@ -27,6 +26,7 @@
 pub mod buffer;
 #[doc(hidden)]
 pub mod bytes;
+#[doc(hidden)]
 pub mod checksum;
 pub mod compress;
 pub mod error_kind;
@@ -34,10 +34,12 @@ pub mod error_kind;
 pub mod fields;
 pub mod io;
 pub mod limits;
+#[doc(hidden)]
 pub mod memory;
 pub mod message_set;
 pub mod record;
 pub mod uuid;
+#[doc(hidden)]
 pub mod varint;
 
 pub use compress::CompressionType;

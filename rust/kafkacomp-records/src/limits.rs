@@ -1,5 +1,31 @@
 //! The limits that are checked before memory is allocated, and the reasons for their values.
 
+/// What a reader may allocate for one batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    max_output_size: usize,
+}
+
+impl Limits {
+    /// A batch may decompress to at most `bytes`: memory is allocated only up to there, whatever the batch declares.
+    #[must_use]
+    pub const fn max_output_size(self, bytes: usize) -> Self {
+        Self { max_output_size: bytes }
+    }
+
+    /// The most bytes that a batch may decompress to.
+    pub const fn output_size(self) -> usize {
+        self.max_output_size
+    }
+}
+
+impl Default for Limits {
+    /// Kafka's own limit, [`DEFAULT_MAX_OUTPUT_SIZE`].
+    fn default() -> Self {
+        Self { max_output_size: DEFAULT_MAX_OUTPUT_SIZE }
+    }
+}
+
 /// The default of the most bytes that a batch may decompress to: Kafka's limit on a buffer, 2^31 - 1.
 pub const DEFAULT_MAX_OUTPUT_SIZE: usize = i32::MAX as usize;
 

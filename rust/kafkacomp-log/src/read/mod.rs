@@ -10,6 +10,7 @@ pub mod entry_chunk;
 pub mod follow;
 pub mod implied_offsets;
 pub mod large_corrupt;
+pub mod local_segment;
 pub mod log_format;
 pub mod open_transactions;
 pub mod resume;

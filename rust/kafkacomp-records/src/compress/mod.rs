@@ -25,8 +25,10 @@ mod input;
 pub mod lz4;
 mod one_shot;
 mod skippable;
+#[doc(hidden)]
 pub mod snappy;
 pub mod stream;
+#[doc(hidden)]
 pub mod zstd;
 
 pub use compression::{Compression, LevelOutOfRange};

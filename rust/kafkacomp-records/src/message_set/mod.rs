@@ -20,9 +20,12 @@
 //! Source: release 0.7.2, `kafka.message` (`ByteBufferMessageSet`, `Message`, `CompressionUtils`).
 
 mod codec;
+#[doc(hidden)]
 pub mod entries;
 mod error;
+#[doc(hidden)]
 pub mod message;
+#[doc(hidden)]
 pub mod reader;
 mod run;
 pub mod writer;
