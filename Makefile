@@ -281,6 +281,7 @@ release-check: sdist lint-deny lint-notices ## Whether a release can be made: ve
 	$(BIN)/python tools/check_release.py target/sdist $(if $(TAG),--tag $(TAG))
 	$(BIN)/twine check --strict target/sdist/*.tar.gz target/sdist/*.whl
 	$(CARGO) package --locked --allow-dirty $(addprefix -p ,$(CRATES))
+	$(BIN)/python tools/packed_crates.py target/package
 
 notices: $(DEV) ## Renew the third-party notices and the SBOM after a change of Cargo.lock
 	$(BIN)/python tools/third_party.py
