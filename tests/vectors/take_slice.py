@@ -100,6 +100,9 @@ TIERED = {
     "three": "gold3-unclean-borders",
 }
 
+# Internal topics: a broker of each way of storing groups, and all versions of their records in `injected`.
+INTERNAL = ["kafka-0.10.2.2/clean", "kafka-2.8.2/clean", "kafka-3.9.1/clean", "kafka-4.3.1/injected"]
+
 
 def copy(source: Path, name: str) -> None:
     """Copies one file to a place below this folder."""
@@ -208,7 +211,27 @@ def take_tiered(full: Path) -> None:
             copy(path, f"tiered/{path.relative_to(full).as_posix()}")
 
 
-TAKEN = {"modern": take_modern, "legacy": take_legacy, "oracle": take_oracle, "v07": take_v07, "tiered": take_tiered}
+def take_internal(full: Path) -> None:
+    """The internal topics of some brokers with their JSON lines and states, and the JSON lines for `tiered`."""
+    for state in INTERNAL:
+        root = full / state
+        data = [path for path in root.glob("data/**/*") if path.suffix in {".log", ".checkpoint"}]
+        data = [path for path in data if path.parent.name.startswith("__") or path.name == "bootstrap.checkpoint"]
+        for path in sorted([root / "state.json", *data, *root.glob("expect/**/*.jsonl.gz")]):
+            copy(path, f"internal/{path.relative_to(full).as_posix()}")
+    for cluster in TIERED:
+        for path in sorted((full / "remote-log-metadata" / cluster).rglob("*.jsonl.gz")):
+            copy(path, f"internal/{path.relative_to(full).as_posix()}")
+
+
+TAKEN = {
+    "modern": take_modern,
+    "legacy": take_legacy,
+    "oracle": take_oracle,
+    "v07": take_v07,
+    "tiered": take_tiered,
+    "internal": take_internal,
+}
 
 
 def main() -> None:
