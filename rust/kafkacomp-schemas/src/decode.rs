@@ -147,13 +147,7 @@ impl Decoder {
 }
 
 /// A count of elements, each of which has at least one byte.
-fn bounded(
-    name: &str,
-    count: i32,
-    most: usize,
-    begin: &Reader<'_>,
-    reader: &Reader<'_>,
-) -> Result<usize, Fault> {
+fn bounded(name: &str, count: i32, most: usize, begin: &Reader<'_>, reader: &Reader<'_>) -> Result<usize, Fault> {
     let limit = reader.left().len().min(most);
     usize::try_from(count)
         .ok()

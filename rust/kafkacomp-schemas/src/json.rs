@@ -106,7 +106,9 @@ impl Out {
             self.put(format_args!(",\"{name}\":"));
             if let Some(bytes) = bytes {
                 self.0.push('"');
-                bytes.iter().for_each(|byte| self.put(format_args!("{byte:02x}")));
+                for byte in bytes {
+                    self.put(format_args!("{byte:02x}"));
+                }
                 self.0.push('"');
             } else {
                 self.0.push_str("null");

@@ -47,7 +47,9 @@ mod tests {
 
     #[test]
     fn other_malformed_sequences_are_as_in_rust() {
-        for bytes in [&b"\xc0\x80"[..], b"\xe2\x82", b"a\xff\xfeb", b"\xf4\x90\x80\x80", b"\xf0\x9f\x98", b"\xe0\x80\x80"] {
+        for bytes in
+            [&b"\xc0\x80"[..], b"\xe2\x82", b"a\xff\xfeb", b"\xf4\x90\x80\x80", b"\xf0\x9f\x98", b"\xe0\x80\x80"]
+        {
             assert_eq!(decode(bytes), String::from_utf8_lossy(bytes), "{bytes:x?}");
         }
         assert!(matches!(decode("é鍵😀".as_bytes()), Cow::Borrowed(_)));

@@ -44,8 +44,11 @@ pub struct Struct<'a> {
     /// A value for each field of the schema; none where the bytes have none.
     pub(crate) fields: Vec<Option<Value<'a>>>,
     /// Boxed, because it is there in one record of thousands.
-    pub(crate) unknown: Option<Box<Vec<(u32, &'a [u8])>>>,
+    pub(crate) unknown: Option<Box<TaggedFields<'a>>>,
 }
+
+/// Tags and the bytes of their fields.
+pub(crate) type TaggedFields<'a> = Vec<(u32, &'a [u8])>;
 
 /// A message, and the bytes after its end, which Kafka's coordinators ignore.
 #[derive(Debug, Clone, PartialEq)]
@@ -157,9 +160,7 @@ impl Field {
             (Default::Int(value), _) => Value::Int64(*value),
             (Default::Empty, Type::Uuid) => Value::Uuid([0; 16]),
             (Default::Empty, Type::Array(_)) => Value::Array(Vec::new()),
-            (Default::Empty, Type::Struct(kind)) => {
-                Value::Struct(Struct { kind, fields: Vec::new(), unknown: None })
-            }
+            (Default::Empty, Type::Struct(kind)) => Value::Struct(Struct { kind, fields: Vec::new(), unknown: None }),
             (Default::Empty, _) => Value::Bytes(&[]),
         }
     }

@@ -1,5 +1,7 @@
 //! Shared by the tests: the records of segments, and the JSON lines that Kafka made of them.
-#![allow(dead_code, clippy::unwrap_used, reason = "each test binary uses a part")]
+#![allow(dead_code, clippy::panic, clippy::unwrap_used, reason = "each test binary uses a part")]
+
+pub mod random;
 
 use flate2::read::GzDecoder;
 use kafkacomp_schemas::json::{Origin, Producer};
@@ -20,9 +22,12 @@ pub struct Record {
     pub value: Option<Vec<u8>>,
 }
 
-/// The folders of vectors: the full sets next to the repository if they exist, otherwise the part in the repository.
+/// The folder of all vectors: the one that `KAFKACOMP_VECTORS` names, the full sets next to the repository if they exist, otherwise the part in the repository.
 pub fn vectors() -> PathBuf {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    if let Some(folder) = std::env::var_os("KAFKACOMP_VECTORS") {
+        return folder.into();
+    }
     let bases = ["../shared/vectors", "tests/vectors"];
     bases.map(|base| root.join(base)).into_iter().find(|path| path.join("internal").is_dir()).unwrap()
 }
@@ -68,7 +73,11 @@ pub fn pairs() -> Vec<(PathBuf, PathBuf)> {
 /// The topic of a segment: the name of its folder without the partition. A `bootstrap.checkpoint` is in none.
 pub fn topic(segment: &Path) -> String {
     let folder = segment.parent().unwrap().file_name().unwrap().to_str().unwrap();
-    folder.rsplit_once('-').filter(|_| folder.starts_with("__")).map_or("__cluster_metadata", |(topic, _)| topic).to_owned()
+    folder
+        .rsplit_once('-')
+        .filter(|_| folder.starts_with("__"))
+        .map_or("__cluster_metadata", |(topic, _)| topic)
+        .to_owned()
 }
 
 /// The records of a segment; its batches are not compressed, or with gzip.
