@@ -22,7 +22,7 @@ INSTALLED_DEMO := $(VENV_DEMO)/.stamp-wheel
 INSTALLED_DOCS := $(VENV_DOCS)/.stamp-wheel
 
 # The crates that are published; each depends only on those before it.
-CRATES := kafkacomp-records kafkacomp-log kafkacomp-broker kafkacomp-arrow
+CRATES := kafkacomp-records kafkacomp-log kafkacomp-broker kafkacomp-arrow kafkacomp-schemas
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find $(addprefix rust/,$(CRATES)) rust/kafkacomp-python -name '*.rs' -o -name Cargo.toml)
 PYTHON_SOURCES := pyproject.toml README.md LICENSE THIRD-PARTY-NOTICES.txt kafkacomp.cyclonedx.json $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
@@ -207,6 +207,7 @@ lint-crates: $(DEV)
 	$(call refuse-below,kafkacomp-log,pyo3|arrow|python3-dll|kafkacomp-(broker|arrow))
 	$(call refuse-below,kafkacomp-broker,pyo3|arrow|python3-dll|kafkacomp-(log|arrow))
 	$(call refuse-below,kafkacomp-arrow,pyo3|python3-dll|kafkacomp-broker)
+	$(call refuse-below,kafkacomp-schemas,pyo3|arrow|python3-dll|kafkacomp-(records|log|broker|arrow))
 
 # The crates outside the workspace. The fuzz targets need nightly to run, not to compile.
 lint-outside: $(DEV)

@@ -1,4 +1,4 @@
-"""Random messages that Kafka's classes wrote are decoded by the crate of schemas as Kafka's JSON converters print them."""
+"""Random messages that Kafka's classes wrote are decoded by kafkacomp-schemas as Kafka's JSON converters print them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ COUNT = 200
 @pytest.mark.slow
 def test_messages_of_kafkas_classes(tmp_path: Path) -> None:
     seed = int(os.environ.get("KAFKACOMP_SEED") or random.randrange(2**32))
-    print(f"KAFKACOMP_SEED={seed}")
     file = tmp_path / "messages.tsv.gz"
     assert messages.write(seed, COUNT, file) > 100 * COUNT
     command = [os.environ.get("CARGO", "cargo"), "test", "--release", "--locked", "-p", "kafkacomp-schemas"]
@@ -31,4 +30,4 @@ def test_messages_of_kafkas_classes(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    assert done.returncode == 0, f"KAFKACOMP_SEED={seed}\n" + done.stdout[-4000:] + done.stderr[-4000:]

@@ -2,7 +2,7 @@
 
 use crate::fault::Unknown;
 use crate::library::Library;
-use crate::topic::{Decoded, prefixed};
+use crate::record::{Decoded, prefixed};
 use crate::value::{Message, Struct, Value};
 use std::borrow::Cow;
 

@@ -4,7 +4,7 @@
 
 use crate::consumer_protocol::{Member, members};
 use crate::fault::Unknown;
-use crate::topic::Decoded;
+use crate::record::Decoded;
 use crate::value::{Message, Struct, Value};
 use std::fmt::Write;
 

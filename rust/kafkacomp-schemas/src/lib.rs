@@ -8,6 +8,7 @@ pub mod fault;
 pub mod json;
 pub mod library;
 mod reader;
+pub mod record;
 pub mod schema;
 mod text;
 pub mod topic;
@@ -15,6 +16,7 @@ pub mod value;
 pub mod versions;
 
 pub use fault::{Fault, FaultKind, Unknown};
+pub use record::{Decoded, decode_control};
 pub use schema::Schema;
-pub use topic::{Decoded, Topic, decode_control};
+pub use topic::Topic;
 pub use value::{Message, Struct, Value};

@@ -172,8 +172,8 @@ impl Schema {
                     Some(key.as_i64().and_then(|key| key.try_into().ok()).ok_or(SchemaFault::Member("apiKey"))?)
                 }
             },
-            valid: Versions::parse(text_of(&json, "validVersions")?)?,
-            flexible: Versions::parse(text_of(&json, "flexibleVersions")?)?,
+            valid: versions_of(&json, "validVersions")?,
+            flexible: versions_of(&json, "flexibleVersions")?,
             root: structs.parse(name, &json, 0)?,
             name: name.to_owned(),
         })
@@ -204,7 +204,7 @@ impl<'a> Structs<'a> {
 
     fn field(&self, json: &'a Json, depth: usize) -> Result<Field, SchemaFault> {
         let name = text_of(json, "name")?;
-        let versions = |key| json.get(key).map(|_| Versions::parse(text_of(json, key)?)).transpose();
+        let versions = |key| json.get(key).map(|_| versions_of(json, key)).transpose();
         let tagged = versions("taggedVersions")?;
         let tag = json.get("tag").and_then(Json::as_u64).and_then(|tag| tag.try_into().ok());
         // A field with flexible versions of its own exists in headers of requests only.
@@ -282,6 +282,11 @@ fn list<'a>(json: &'a Json, key: &str) -> impl Iterator<Item = &'a Json> + use<'
 
 fn text_of<'a>(json: &'a Json, key: &'static str) -> Result<&'a str, SchemaFault> {
     json.get(key).and_then(Json::as_str).ok_or(SchemaFault::Member(key))
+}
+
+fn versions_of(json: &Json, key: &'static str) -> Result<Versions, SchemaFault> {
+    let text = text_of(json, key)?;
+    Versions::parse(text).ok_or_else(|| SchemaFault::Versions(text.to_owned()))
 }
 
 fn with_small_letter(name: &str) -> String {

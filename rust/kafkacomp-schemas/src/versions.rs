@@ -1,7 +1,5 @@
 //! Ranges of versions, as the schemas write them.
 
-use crate::schema::SchemaFault;
-
 /// A range of versions: `"0"`, `"0-3"`, `"2+"` or `"none"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Versions {
@@ -15,18 +13,17 @@ impl Versions {
     /// No version.
     pub const NONE: Self = Self { first: 1, last: 0 };
 
-    /// Parses a range.
-    pub fn parse(text: &str) -> Result<Self, SchemaFault> {
-        let invalid = || SchemaFault::Versions(text.to_owned());
-        let number = |digits: &str| digits.parse::<i16>().ok().filter(|version| *version >= 0).ok_or_else(invalid);
+    /// Parses a range; none if it is not one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let number = |digits: &str| digits.parse::<i16>().ok().filter(|version| *version >= 0);
         if text == "none" {
-            return Ok(Self::NONE);
+            return Some(Self::NONE);
         }
         if let Some(first) = text.strip_suffix('+') {
-            return Ok(Self { first: number(first)?, last: i16::MAX });
+            return Some(Self { first: number(first)?, last: i16::MAX });
         }
         let (first, last) = text.split_once('-').unwrap_or((text, text));
-        Ok(Self { first: number(first)?, last: number(last)? })
+        Some(Self { first: number(first)?, last: number(last)? })
     }
 
     /// Whether the range contains the version.
@@ -49,9 +46,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_a_fault() {
+    fn other_texts_are_no_ranges() {
         for text in ["", "+", "-", "1-", "-1", "a", "1-b", "32768", "1--2"] {
-            assert!(Versions::parse(text).is_err(), "{text:?}");
+            assert!(Versions::parse(text).is_none(), "{text:?}");
         }
     }
 }

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 KAFKA = Path(__file__).resolve().parents[1]
 SCHEMAS = KAFKA.parents[1] / "rust" / "kafkacomp-schemas" / "schemas"
@@ -37,6 +37,17 @@ PACKAGES = {
     "transaction-coordinator": "org.apache.kafka.coordinator.transaction.generated",
 }
 BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+#: Other types: a function that returns a random value.
+PLAIN: dict[str, Callable[[random.Random], Any]] = {
+    "bool": lambda numbers: numbers.random() < 0.5,
+    "uint16": lambda numbers: numbers.choice([0, 2**16 - 1, numbers.getrandbits(16)]),
+    "uint32": lambda numbers: numbers.choice([0, 2**32 - 1, numbers.getrandbits(32)]),
+    # Few digits: before Java 19, Double.toString had some more than needed.
+    "float64": lambda numbers: numbers.choice([0.0, -0.0, 1e7, 1e-3, 12.5, 1e300, numbers.randrange(10**6) / 64]),
+    "uuid": lambda numbers: text_of(base64.urlsafe_b64encode(numbers.choice([bytes(16), numbers.randbytes(16)]))[:22]),
+    "bytes": lambda numbers: text_of(base64.b64encode(numbers.randbytes(numbers.choice([0, 1, 2, 3, 200])))),
+    "string": lambda numbers: "".join(numbers.choices(LETTERS, k=numbers.choice([0, 1, 9, 130]))),
+}
 LETTERS = 'abcXYZ09.-_ "\\/\b\f\n\r\t\0\x1f\x7fé鍵\u2028😀'
 
 
@@ -57,6 +68,11 @@ class Schema:
         common = {each["name"]: each["fields"] for each in self.json.get("commonStructs", [])}
         fields: list[dict[str, Any]] = field.get("fields") or common[name]
         return fields
+
+
+def text_of(letters: bytes) -> str:
+    """Return ASCII as a string."""
+    return letters.decode()
 
 
 def versions(text: str, last: int = 99) -> range:
@@ -82,7 +98,7 @@ def fields(schema: Schema, members: list[dict[str, Any]], version: int, numbers:
     made = {}
     for field in members:
         tagged = version in versions(field.get("taggedVersions", "none"))
-        if version not in versions(field.get("versions", field.get("taggedVersions"))):
+        if version not in versions(field.get("versions") or field["taggedVersions"]):
             continue
         if tagged and numbers.random() < 0.3:
             continue
@@ -101,18 +117,8 @@ def value(schema: Schema, kind: str, field: dict[str, Any], version: int, number
     if kind in BITS:
         bits = BITS[kind]
         return numbers.choice([0, -1, -(2 ** (bits - 1)), 2 ** (bits - 1) - 1, numbers.getrandbits(bits - 1)])
-    plain = {
-        "bool": lambda: numbers.random() < 0.5,
-        "uint16": lambda: numbers.choice([0, 2**16 - 1, numbers.getrandbits(16)]),
-        "uint32": lambda: numbers.choice([0, 2**32 - 1, numbers.getrandbits(32)]),
-        # Few digits: before Java 19, Double.toString had some more than needed.
-        "float64": lambda: numbers.choice([0.0, -0.0, 1e7, 1e-3, 12.5, 1e300, numbers.randrange(10**6) / 64]),
-        "uuid": lambda: base64.urlsafe_b64encode(numbers.choice([bytes(16), numbers.randbytes(16)]))[:22].decode(),
-        "bytes": lambda: base64.b64encode(numbers.randbytes(numbers.choice([0, 1, 2, 3, 200]))).decode(),
-        "string": lambda: "".join(numbers.choices(LETTERS, k=numbers.choice([0, 1, 9, 130]))),
-    }
-    if kind in plain:
-        return plain[kind]()
+    if kind in PLAIN:
+        return PLAIN[kind](numbers)
     return fields(schema, schema.struct(kind, field), version, numbers)
 
 
