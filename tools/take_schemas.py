@@ -31,7 +31,7 @@ REMOTE = (
     "RemotePartitionDeleteMetadataRecord",
 )
 
-#: Artifact of org.apache.kafka: SHA-256, folder in the jar, and which of its schemas go to which folder (none named: all).
+#: Artifact of org.apache.kafka: SHA-256, folder in the jar, and the schemas for each folder (none named: all).
 JARS: dict[str, tuple[str, str, dict[str, tuple[str, ...]]]] = {
     "kafka-clients": (
         "1ab07317eb6633241392449d329dbdc5d9251e6ffc4926860f42dd966e88bdf9",

@@ -5,6 +5,7 @@
 pub mod consumer_protocol;
 mod decode;
 pub mod fault;
+pub mod groups;
 pub mod json;
 pub mod library;
 mod reader;
