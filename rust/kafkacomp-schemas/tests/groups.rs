@@ -167,3 +167,35 @@ fn a_tombstone_ends_an_offset_also_in_an_open_transaction() {
     apply(&mut groups, 3, true, None, Some(1));
     assert_eq!(committed(&groups), None);
 }
+
+/// Applies a record whose key has the type and the group `g`.
+fn apply_type(groups: &mut Groups, id: u8, value: Option<&[u8]>) {
+    let origin = Origin { offset: 100, timestamp: 0, producer: None };
+    let key = [0, id, 0, 1, b'g'];
+    let record = Topic::ConsumerOffsets.decode(Some(&key), value);
+    assert!(!matches!(record, kafkacomp_schemas::Decoded::Unknown { .. }), "{record:?}");
+    groups.apply(origin, &record);
+}
+
+#[test]
+fn a_tombstone_ends_only_a_group_of_its_type() {
+    let mut groups = Groups::default();
+    apply(&mut groups, 0, false, Some(&commit(1)), None);
+    apply_type(&mut groups, 3, None);
+    assert_eq!(groups.groups().count(), 1, "a tombstone of a consumer group does not end a classic one");
+    apply_type(&mut groups, 2, None);
+    assert_eq!(groups.groups().count(), 0);
+    assert_eq!(committed(&groups), Some(1), "offsets have tombstones of their own");
+    assert_eq!(groups.committed().count(), 1);
+}
+
+#[test]
+fn the_partitions_of_a_share_group_do_not_make_a_group() {
+    let mut groups = Groups::default();
+    let partitions = [0, 0, 1, 1, 1, 0];
+    apply_type(&mut groups, 15, Some(&partitions));
+    assert_eq!(groups.groups().count(), 0);
+    // An epoch, a hash, and no tagged fields.
+    apply_type(&mut groups, 11, Some(&[0; 2 + 4 + 8 + 1]));
+    assert_eq!(groups.groups().map(|(id, group)| (id, group.kind().name())).collect::<Vec<_>>(), [("g", "Share")]);
+}

@@ -6,6 +6,7 @@ mod common;
 use common::random::{Random, Writer};
 use common::{pairs, records, topic};
 use kafkacomp_schemas::consumer_protocol::{assignment, subscription};
+use kafkacomp_schemas::groups::Groups;
 use kafkacomp_schemas::library::SOURCES;
 use kafkacomp_schemas::{Decoded, Schema, Topic, decode_control, json};
 use proptest::prelude::*;
@@ -105,6 +106,7 @@ proptest! {
 fn damaged_records_of_brokers_are_read_without_a_panic() {
     let mut random = Random(55);
     for (segment, _) in pairs() {
+        let mut groups = Groups::default();
         let topic = Topic::from_name(&topic(&segment)).unwrap();
         for record in records(&segment) {
             for _ in 0..5 {
@@ -116,6 +118,7 @@ fn damaged_records_of_brokers_are_read_without_a_panic() {
                 let (key, value) = (key.as_deref(), value.as_deref());
                 for decoded in [topic.decode(key, value), decode_control(key, value)] {
                     json::line(record.origin, &decoded);
+                    groups.apply(record.origin, &decoded);
                 }
             }
         }
