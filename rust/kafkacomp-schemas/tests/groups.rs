@@ -4,7 +4,7 @@
 mod common;
 
 use common::{files, records, vectors};
-use kafkacomp_schemas::groups::{Group, Groups};
+use kafkacomp_schemas::groups::{Group, Groups, Offsets};
 use kafkacomp_schemas::json::{Origin, Producer};
 use kafkacomp_schemas::{Topic, decode_control};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ fn partitions(state: &Path) -> Vec<Groups> {
 /// Offsets as in `state.json`.
 fn offsets(groups: &Groups, id: &str) -> Value {
     let mut topics: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
-    for (topic, partition, commit) in groups.offsets(id).into_iter().flat_map(|offsets| offsets.iter()) {
+    for (topic, partition, commit) in groups.offsets(id).into_iter().flat_map(Offsets::iter) {
         let value = json!({"offset": commit.offset, "leaderEpoch": commit.leader_epoch, "metadata": commit.metadata});
         topics.entry(topic.to_owned()).or_default().insert(partition.to_string(), value);
     }

@@ -12,6 +12,7 @@ use crate::record::Decoded;
 use crate::value::Struct;
 pub use group::{Classic, Group, GroupType, Member};
 pub use offsets::{Commit, Offsets, Pending};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The groups of a partition of `__consumer_offsets`. Memory is proportional to the number of groups, members and committed partitions.
@@ -39,7 +40,8 @@ impl Groups {
                 let commits = self.pending.end(producer.id);
                 if *id == 1 {
                     for (group, topic, partition, commit) in commits {
-                        self.offsets.entry(group).or_default().put_if_later(topic, partition, commit);
+                        let put = |offsets: &mut Offsets| offsets.put_if_later(&topic, partition, commit);
+                        offsets::put(&mut self.offsets, &group, put);
                     }
                 }
             }
@@ -68,29 +70,30 @@ impl Groups {
     }
 
     fn commit(&mut self, origin: Origin, key: &Struct<'_>, value: Option<&Struct<'_>>) {
-        let (Some(id), Some(topic), Some(partition)) = (text(key, "group"), text(key, "topic"), int(key, "partition"))
+        let (Some(id), Some(topic), Some(partition)) =
+            (borrowed(key, "group"), borrowed(key, "topic"), int(key, "partition"))
         else {
             return;
         };
         let partition = partition as i32;
         let Some(value) = value else {
-            if let Some(offsets) = self.offsets.get_mut(&id) {
+            if let Some(offsets) = self.offsets.get_mut(&*id) {
                 offsets.remove(&topic, partition);
                 if offsets.is_empty() {
-                    self.offsets.remove(&id);
+                    self.offsets.remove(&*id);
                 }
             }
             self.pending.remove(&id, &topic, partition);
             return;
         };
-        if !self.by_id.contains_key(&id) {
+        if !self.by_id.contains_key(&*id) {
             // Also by an offset in a transaction that is aborted later.
-            self.by_id.insert(id.clone(), Group::simple());
+            self.by_id.insert(id.clone().into_owned(), Group::simple());
         }
         let commit = Commit::read(origin.offset, value);
         match origin.producer.filter(|producer| producer.is_transactional) {
-            Some(producer) => self.pending.put(producer.id, id, topic, partition, commit),
-            None => self.offsets.entry(id).or_default().put(topic, partition, commit),
+            Some(producer) => self.pending.put(producer.id, &id, &topic, partition, commit),
+            None => offsets::put(&mut self.offsets, &id, |offsets| offsets.put(&topic, partition, commit)),
         }
     }
 
@@ -128,8 +131,13 @@ impl Groups {
 }
 
 /// A string of a struct; none where it is null or absent.
+fn borrowed<'a>(fields: &Struct<'a>, name: &str) -> Option<Cow<'a, str>> {
+    fields.get(name)?.text()
+}
+
+/// A copy of a string of a struct.
 fn text(fields: &Struct<'_>, name: &str) -> Option<String> {
-    fields.get(name)?.text().map(std::borrow::Cow::into_owned)
+    borrowed(fields, name).map(Cow::into_owned)
 }
 
 /// A number of a struct.

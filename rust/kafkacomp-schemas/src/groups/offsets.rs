@@ -31,6 +31,14 @@ pub struct Offsets(BTreeMap<String, BTreeMap<i32, Commit>>);
 #[derive(Debug, Default, Clone)]
 pub struct Pending(BTreeMap<i64, BTreeMap<String, Offsets>>);
 
+/// Changes the value of a name. Most records are of a name that is known, which is then not copied.
+pub(super) fn put<T: Default>(map: &mut BTreeMap<String, T>, name: &str, change: impl FnOnce(&mut T)) {
+    match map.get_mut(name) {
+        Some(value) => change(value),
+        None => change(map.entry(name.to_owned()).or_default()),
+    }
+}
+
 impl Commit {
     /// Takes the value of a record; `record_offset` is where the record is.
     pub(super) fn read(record_offset: i64, value: &Struct<'_>) -> Self {
@@ -71,13 +79,13 @@ impl Offsets {
         self.0.is_empty()
     }
 
-    pub(super) fn put(&mut self, topic: String, partition: i32, commit: Commit) {
-        self.0.entry(topic).or_default().insert(partition, commit);
+    pub(super) fn put(&mut self, topic: &str, partition: i32, commit: Commit) {
+        put(&mut self.0, topic, |partitions| drop(partitions.insert(partition, commit)));
     }
 
     /// An offset of a transaction counts only if its record is above that of the one which is there.
-    pub(super) fn put_if_later(&mut self, topic: String, partition: i32, commit: Commit) {
-        let existing = self.get(&topic, partition);
+    pub(super) fn put_if_later(&mut self, topic: &str, partition: i32, commit: Commit) {
+        let existing = self.get(topic, partition);
         if existing.is_none_or(|existing| commit.record_offset > existing.record_offset) {
             self.put(topic, partition, commit);
         }
@@ -102,8 +110,8 @@ impl Pending {
         })
     }
 
-    pub(super) fn put(&mut self, producer: i64, group: String, topic: String, partition: i32, commit: Commit) {
-        self.0.entry(producer).or_default().entry(group).or_default().put(topic, partition, commit);
+    pub(super) fn put(&mut self, producer: i64, group: &str, topic: &str, partition: i32, commit: Commit) {
+        put(self.0.entry(producer).or_default(), group, |offsets| offsets.put(topic, partition, commit));
     }
 
     /// A tombstone drops the offsets of its key in all transactions.
