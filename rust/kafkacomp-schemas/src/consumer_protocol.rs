@@ -40,7 +40,7 @@ fn decode<'a>(name: &str, bytes: &'a [u8]) -> Result<Message<'a>, Unknown> {
 /// The members of a group; none if the record is not a `GroupMetadata` of the protocol type `consumer`.
 pub fn members<'a>(record: &Decoded<'a>) -> Option<Vec<Member<'a>>> {
     let Decoded::Keyed { kind, value: Some(value), .. } = record else { return None };
-    let is_consumer = || value.fields.get("protocolType").and_then(|name| name.text()).as_deref() == Some("consumer");
+    let is_consumer = || value.fields.text("protocolType").as_deref() == Some("consumer");
     if kind.name != "GroupMetadata" || !is_consumer() {
         return None;
     }
@@ -54,7 +54,7 @@ fn member<'a>(fields: &Struct<'a>) -> Member<'a> {
         _ => &[],
     };
     Member {
-        id: fields.get("memberId").and_then(|id| id.text()).unwrap_or_default(),
+        id: fields.text("memberId").unwrap_or_default(),
         subscription: subscription(bytes("subscription")),
         assignment: assignment(bytes("assignment")),
     }

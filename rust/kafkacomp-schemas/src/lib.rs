@@ -13,6 +13,7 @@ pub mod record;
 pub mod schema;
 mod text;
 pub mod topic;
+pub mod transactions;
 pub mod value;
 pub mod versions;
 

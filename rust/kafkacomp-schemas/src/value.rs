@@ -110,6 +110,16 @@ impl<'a> Struct<'a> {
         }
     }
 
+    /// The string of a field; none if it is null or the schema has no such string.
+    pub fn text(&self, name: &str) -> Option<Cow<'a, str>> {
+        self.get(name)?.text()
+    }
+
+    /// The integer of a field of any width.
+    pub fn int(&self, name: &str) -> Option<i64> {
+        self.get(name)?.int()
+    }
+
     /// The name of the struct's type.
     pub fn name(&self) -> &'a str {
         &self.kind.name

@@ -1,7 +1,7 @@
 //! Groups of all types, and their states.
 
-use super::{int, text};
 use crate::value::{Struct, Value};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The type of a group.
@@ -84,11 +84,15 @@ impl Classic {
         let members = value.get("members");
         let members = members.as_deref().and_then(Value::elements).unwrap_or_default();
         Self {
-            protocol_type: text(value, "protocolType").unwrap_or_default(),
-            protocol: text(value, "protocol"),
-            generation: int(value, "generation").unwrap_or_default() as i32,
-            leader: text(value, "leader"),
-            members: members.iter().filter_map(Value::fields).filter_map(|member| text(member, "memberId")).collect(),
+            protocol_type: value.text("protocolType").map(Cow::into_owned).unwrap_or_default(),
+            protocol: value.text("protocol").map(Cow::into_owned),
+            generation: value.int("generation").unwrap_or_default() as i32,
+            leader: value.text("leader").map(Cow::into_owned),
+            members: members
+                .iter()
+                .filter_map(Value::fields)
+                .filter_map(|member| member.text("memberId").map(Cow::into_owned))
+                .collect(),
             is_simple: false,
         }
     }
@@ -107,8 +111,8 @@ impl Group {
     /// Applies a record of a group that is not classic.
     pub(super) fn apply(&mut self, part: &str, key: &Struct<'_>, value: Option<&Struct<'_>>) {
         let Self::Modern { epoch, assignment_epoch, members, .. } = self else { return };
-        let number = |name| value.and_then(|value| int(value, name)).unwrap_or_default() as i32;
-        match (part, text(key, "memberId")) {
+        let number = |name| value.and_then(|value| value.int(name)).unwrap_or_default() as i32;
+        match (part, key.text("memberId").map(Cow::into_owned)) {
             ("Metadata", _) => *epoch = number("epoch"),
             ("TargetAssignmentMetadata", _) => *assignment_epoch = number("assignmentEpoch"),
             ("MemberMetadata", Some(id)) => {

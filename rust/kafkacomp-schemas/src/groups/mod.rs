@@ -70,8 +70,7 @@ impl Groups {
     }
 
     fn commit(&mut self, origin: Origin, key: &Struct<'_>, value: Option<&Struct<'_>>) {
-        let (Some(id), Some(topic), Some(partition)) =
-            (borrowed(key, "group"), borrowed(key, "topic"), int(key, "partition"))
+        let (Some(id), Some(topic), Some(partition)) = (key.text("group"), key.text("topic"), key.int("partition"))
         else {
             return;
         };
@@ -99,7 +98,7 @@ impl Groups {
 
     fn group(&mut self, name: &str, key: &Struct<'_>, value: Option<&Struct<'_>>) {
         if name == "GroupMetadata" {
-            let Some(id) = text(key, "group") else { return };
+            let Some(id) = key.text("group").map(Cow::into_owned) else { return };
             match value {
                 Some(value) => drop(self.by_id.insert(id, Group::Classic(Classic::read(value)))),
                 None => drop(self.by_id.remove(&id)),
@@ -110,7 +109,7 @@ impl Groups {
         if matches!(part, "PartitionMetadata" | "StatePartitionMetadata") {
             return; // of the partitions that a group reads, and does not make a group
         }
-        let Some(id) = text(key, "groupId") else { return };
+        let Some(id) = key.text("groupId").map(Cow::into_owned) else { return };
         let is_of_kind = self.by_id.get(&id).is_some_and(|group| group.kind() == kind);
         match value {
             None if is_of_kind && part == "Metadata" => drop(self.by_id.remove(&id)),
@@ -128,19 +127,4 @@ impl Groups {
             }
         }
     }
-}
-
-/// A string of a struct; none where it is null or absent.
-fn borrowed<'a>(fields: &Struct<'a>, name: &str) -> Option<Cow<'a, str>> {
-    fields.get(name)?.text()
-}
-
-/// A copy of a string of a struct.
-fn text(fields: &Struct<'_>, name: &str) -> Option<String> {
-    borrowed(fields, name).map(Cow::into_owned)
-}
-
-/// A number of a struct.
-fn int(fields: &Struct<'_>, name: &str) -> Option<i64> {
-    fields.get(name)?.int()
 }

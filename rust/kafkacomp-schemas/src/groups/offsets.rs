@@ -1,7 +1,7 @@
 //! Committed offsets, and those of open transactions.
 
-use super::{int, text};
 use crate::value::{Struct, Value};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A committed offset.
@@ -42,13 +42,13 @@ pub(super) fn put<T: Default>(map: &mut BTreeMap<String, T>, name: &str, change:
 impl Commit {
     /// Takes the value of a record; `record_offset` is where the record is.
     pub(super) fn read(record_offset: i64, value: &Struct<'_>) -> Self {
-        let known = |name| int(value, name).filter(|number| *number != -1);
+        let known = |name| value.int(name).filter(|number| *number != -1);
         Self {
             record_offset,
-            offset: int(value, "offset").unwrap_or(-1),
+            offset: value.int("offset").unwrap_or(-1),
             leader_epoch: known("leaderEpoch").map(|epoch| epoch as i32),
-            metadata: text(value, "metadata").unwrap_or_default(),
-            commit_timestamp: int(value, "commitTimestamp").unwrap_or(-1),
+            metadata: value.text("metadata").map(Cow::into_owned).unwrap_or_default(),
+            commit_timestamp: value.int("commitTimestamp").unwrap_or(-1),
             expire_timestamp: known("expireTimestamp"),
             topic_id: match value.get("topicId").as_deref() {
                 Some(Value::Uuid(id)) if *id != [0; 16] => Some(*id),
