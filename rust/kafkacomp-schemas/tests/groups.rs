@@ -3,21 +3,14 @@
 
 mod common;
 
-use common::{files, records, vectors};
+use common::{files, folders, records, states};
 use kafkacomp_schemas::groups::{Group, Groups, Offsets};
 use kafkacomp_schemas::json::{Origin, Producer};
 use kafkacomp_schemas::{Topic, decode_control};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-
-/// The states of brokers: folders with `state.json`.
-fn states() -> Vec<PathBuf> {
-    let found = files(&vectors().join("internal"), "state.json");
-    assert!(!found.is_empty());
-    found.iter().map(|path| path.parent().unwrap().to_owned()).collect()
-}
+use std::path::Path;
 
 /// Replays a partition's folder.
 fn replayed(folder: &Path) -> Groups {
@@ -34,9 +27,7 @@ fn replayed(folder: &Path) -> Groups {
 
 /// All partitions of `__consumer_offsets` of a broker.
 fn partitions(state: &Path) -> Vec<Groups> {
-    let data = fs::read_dir(state.join("data")).unwrap().map(|entry| entry.unwrap().path());
-    let offsets = data.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("__consumer_offsets-"));
-    offsets.map(|folder| replayed(&folder)).collect()
+    folders(state, Topic::ConsumerOffsets).iter().map(|folder| replayed(folder)).collect()
 }
 
 /// Offsets as in `state.json`.

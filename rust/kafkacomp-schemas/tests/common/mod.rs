@@ -4,6 +4,7 @@
 pub mod random;
 
 use flate2::read::GzDecoder;
+use kafkacomp_schemas::Topic;
 use kafkacomp_schemas::json::{Origin, Producer};
 use std::fs;
 use std::io::Read;
@@ -68,6 +69,22 @@ pub fn pairs() -> Vec<(PathBuf, PathBuf)> {
     let found: Vec<_> = files(&internal, ".jsonl.gz").into_iter().map(|path| (segment(&path), path)).collect();
     assert!(!found.is_empty());
     found
+}
+
+/// The states of brokers: folders with `state.json`.
+pub fn states() -> Vec<PathBuf> {
+    let found = files(&vectors().join("internal"), "state.json");
+    assert!(!found.is_empty());
+    found.iter().map(|path| path.parent().unwrap().to_owned()).collect()
+}
+
+/// The folders of a topic's partitions in the log directory of such a broker.
+pub fn folders(state: &Path, topic: Topic) -> Vec<PathBuf> {
+    let is_of_topic = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name.rsplit_once('-').is_some_and(|(name, _)| name == topic.name())
+    };
+    fs::read_dir(state.join("data")).unwrap().map(|entry| entry.unwrap().path()).filter(is_of_topic).collect()
 }
 
 /// The topic of a segment: the name of its folder without the partition. A `bootstrap.checkpoint` is in none.
