@@ -11,6 +11,7 @@ pub mod library;
 mod reader;
 pub mod record;
 pub mod schema;
+pub mod share_groups;
 mod text;
 pub mod topic;
 pub mod transactions;

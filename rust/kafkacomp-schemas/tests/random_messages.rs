@@ -8,6 +8,8 @@ use common::{pairs, records, topic};
 use kafkacomp_schemas::consumer_protocol::{assignment, subscription};
 use kafkacomp_schemas::groups::Groups;
 use kafkacomp_schemas::library::SOURCES;
+use kafkacomp_schemas::share_groups::ShareGroups;
+use kafkacomp_schemas::transactions::Transactions;
 use kafkacomp_schemas::{Decoded, Schema, Topic, decode_control, json};
 use proptest::prelude::*;
 use std::sync::LazyLock;
@@ -106,7 +108,8 @@ proptest! {
 fn damaged_records_of_brokers_are_read_without_a_panic() {
     let mut random = Random(55);
     for (segment, _) in pairs() {
-        let mut groups = Groups::default();
+        let (mut groups, mut transactions) = (Groups::default(), Transactions::default());
+        let mut share_groups = ShareGroups::default();
         let topic = Topic::from_name(&topic(&segment)).unwrap();
         for record in records(&segment) {
             for _ in 0..5 {
@@ -119,6 +122,8 @@ fn damaged_records_of_brokers_are_read_without_a_panic() {
                 for decoded in [topic.decode(key, value), decode_control(key, value)] {
                     json::line(record.origin, &decoded);
                     groups.apply(record.origin, &decoded);
+                    transactions.apply(record.origin, &decoded);
+                    share_groups.apply(record.origin, &decoded);
                 }
             }
         }
