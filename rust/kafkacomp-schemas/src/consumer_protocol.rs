@@ -29,7 +29,7 @@ pub fn assignment(bytes: &[u8]) -> Result<Message<'_>, Unknown> {
 
 fn decode<'a>(name: &str, bytes: &'a [u8]) -> Result<Message<'a>, Unknown> {
     let (version, fields) = prefixed(bytes).ok_or(Unknown::NoVersion)?;
-    let unknown = || Unknown::Version { name: name.to_owned(), version: version.into() };
+    let unknown = || Unknown::Version { kind: name.to_owned(), version: version.into() };
     let schema = Library::kafka().data(name).ok_or_else(unknown)?;
     if version < schema.valid.first {
         return Err(unknown());

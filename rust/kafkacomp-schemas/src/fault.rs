@@ -1,10 +1,10 @@
-//! Why bytes are not a record of a schema.
+//! Why bytes are not a message of a schema, and why a record is shown as bytes.
 
 /// Why bytes are not a message of a schema, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("byte {at}: {kind}")]
 pub struct Fault {
-    /// The byte at which the faulty field begins.
+    /// The byte at which the faulty field begins, counted from the first field: type, version and frame do not count.
     pub at: usize,
     /// What is wrong.
     pub kind: FaultKind,
@@ -80,10 +80,10 @@ pub enum Unknown {
     #[error("Found an unknown record type {0}")]
     Type(i16),
     /// A version of a known type that no known version of Kafka has.
-    #[error("Found an unknown record version {version} for {name} type")]
+    #[error("Found an unknown record version {version} for {kind} type")]
     Version {
-        /// The record's type.
-        name: String,
+        /// The record's type: its number in a coordinator's topic, its name elsewhere.
+        kind: String,
         /// The version.
         version: i32,
     },

@@ -70,7 +70,7 @@ impl Topic {
         let value = value.map(|value| {
             let (version, value) = prefixed(value).ok_or(Unknown::NoVersion)?;
             if !kind.value.valid.contains(version) {
-                return Err(Unknown::Version { name: kind.name.clone(), version: version.into() });
+                return Err(Unknown::Version { kind: id.to_string(), version: version.into() });
             }
             kind.value.read(value, version).map_err(Unknown::Value)
         });
@@ -88,7 +88,7 @@ impl Topic {
         // Kafka refuses numbers above those of an int16.
         let id = i16::try_from(id).unwrap_or(-1);
         let kind = Library::kafka().record_type(self, id).ok_or(Unknown::Type(id))?;
-        let unknown = || Unknown::Version { name: kind.name.clone(), version: version as i32 };
+        let unknown = || Unknown::Version { kind: kind.name.clone(), version: version as i32 };
         let version = i16::try_from(version).ok().filter(|version| kind.value.valid.contains(*version));
         let value = kind.value.read(reader.left(), version.ok_or_else(unknown)?).map_err(Unknown::Value)?;
         match value.rest {
@@ -125,7 +125,7 @@ fn control<'a>(key: Option<&'a [u8]>, value: Option<&'a [u8]>) -> Result<Decoded
     // A marker of a later version begins with the fields of the first.
     let version = if is_marker && version > schema.valid.last { schema.valid.last } else { version };
     if !schema.valid.contains(version) {
-        return Err(Unknown::Version { name: name.to_owned(), version: version.into() });
+        return Err(Unknown::Version { kind: name.to_owned(), version: version.into() });
     }
     let value = schema.read(if is_marker { after } else { value }, version).map_err(Unknown::Value)?;
     Ok(Decoded::Control { id, name, key_version, value })
