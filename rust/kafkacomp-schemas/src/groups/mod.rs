@@ -101,6 +101,7 @@ impl Groups {
             let Some(id) = key.text("group").map(Cow::into_owned) else { return };
             match value {
                 Some(value) => drop(self.by_id.insert(id, Group::Classic(Classic::read(value)))),
+                // Whatever the type of the group, as in Kafka.
                 None => drop(self.by_id.remove(&id)),
             }
             return;
