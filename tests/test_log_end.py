@@ -45,7 +45,7 @@ WITNESSES: dict[str, Callable[[Path], object]] = {
     "preallocated offset index": lambda path: (path / f"{80:020}.index").write_bytes(index(7) + bytes(8000)),
     "time index": lambda path: (
         (path / f"{80:020}.index").write_bytes(index(2)),
-        (path / f"{80:020}.timeindex").write_bytes(struct.pack(">qi", 1115, 39)),
+        (path / f"{80:020}.timeindex").write_bytes(struct.pack(">qiqi", 1085, 9, 1115, 39)),
     ),
 }
 
@@ -83,8 +83,11 @@ def damaged(folder: Path, witness: str | None, damage: str) -> Path:
     return partition
 
 
-@pytest.mark.parametrize("witness", WITNESSES)
-@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize(
+    ("witness", "damage"),
+    # An index shows nothing without an entry for a batch that is left.
+    [(witness, damage) for witness in WITNESSES for damage in DAMAGE if damage != "empty" or "index" not in witness],
+)
 def test_every_door_names_it(tmp_path: Path, witness: str, damage: str) -> None:
     partition = damaged(tmp_path, witness, damage)
     _, first, reason = DAMAGE[damage]

@@ -125,7 +125,8 @@ def _index_shows_truncation(injected: Injected) -> bool:
     """Whether an offset index has an entry for bytes after its segment's end."""
     for segment in injected.segments:
         size = sum(len(piece.data) for piece in segment.pieces)
-        entries = struct.iter_unpack(">ii", segment.indexes.get("index", b""))
+        index = segment.indexes.get("index", b"")
+        entries = struct.iter_unpack(">ii", index[: len(index) - len(index) % 8])
         if any(position >= size for _, position in entries):
             return True
     return False
@@ -187,6 +188,8 @@ def _verify(answer: Answer, injected: Injected, wanted: Expected) -> list[str]:
         faults.append(f"offsets {_some(named)} are intact and named as missing")
     faults += _status(answer, injected, wanted)
     is_intact = not (wanted.lost or wanted.optional or wanted.is_corrupt or injected.disagrees)
+    # An index entry shows that the last batch was removed.
+    is_intact &= not _index_shows_truncation(injected)
     on_logs = [(file, position) for file, position in answer.faults if file.endswith(".log")]
     if is_intact and on_logs and injected.kind not in _HARMLESS and not _has_wrong_epoch(injected, wanted):
         faults.append(f"an intact log, and errors: {on_logs}")

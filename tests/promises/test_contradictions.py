@@ -230,12 +230,12 @@ def test_leader_epochs_that_go_back_cost_no_record(epochs: tuple[int, int, int],
     check(tmp_path, {offsets[0]: data for offsets, data in parts}, parts)
 
 
-def growing(tmp_path: Path, **options: str) -> tuple[Path, Stream]:
+def growing(tmp_path: Path, offset: int, **options: str) -> tuple[Path, Stream]:
     """A log with a stream that has read it, after which a batch with a base offset that is too high is appended."""
     folder = folder_of(tmp_path / "t-0", {0: joined(batches(range(45)))})
     stream = Stream(folder, {"mode": "DROPMALFORMED", **options})
     stream.run()
-    append(folder, [with_offset(batch(45), 1 << 40)])
+    append(folder, [with_offset(batch(45), offset)])
     return folder, stream
 
 
@@ -246,7 +246,7 @@ def append(folder: Path, parts: list[Batch]) -> None:
 
 def test_a_base_offset_that_is_too_high_in_a_growing_log(tmp_path: Path) -> None:
     """It is restored by what is appended after it, and hides none of that from a stream and from ``info``."""
-    folder, stream = growing(tmp_path, failOnDataLoss="false")
+    folder, stream = growing(tmp_path, 1 << 40, failOnDataLoss="false")
     for part in (range(50, 70), range(70, 90)):
         append(folder, batches(part))
         stream.run()
@@ -258,12 +258,12 @@ def test_a_base_offset_that_is_too_high_in_a_growing_log(tmp_path: Path) -> None
 
 def test_a_base_offset_that_is_too_high_at_the_end_of_a_log_that_a_stream_has_read(tmp_path: Path) -> None:
     """What is appended below it later is no silent loss, and the stream goes on."""
-    folder, stream = growing(tmp_path / "strict")
+    folder, stream = growing(tmp_path / "strict", 1 << 20)
     stream.run()
     append(folder, batches(range(50, 70)))
     with pytest.raises(kc.KafkaCompError, match="begins at offset 50, but the stream has read up to offset"):
         stream.run()
-    folder, stream = growing(tmp_path / "lenient", failOnDataLoss="false")
+    folder, stream = growing(tmp_path / "lenient", 1 << 20, failOnDataLoss="false")
     stream.run()
     append(folder, batches(range(50, 70)))
     stream.run()

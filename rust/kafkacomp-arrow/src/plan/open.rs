@@ -296,6 +296,7 @@ impl Open {
             files: self.files.as_ref(),
             source: self.source.0.as_ref(),
             position,
+            end: expected,
             length: self.reader.end(),
             has_zero_tail,
             reads_indexes: self.unjudged.none,

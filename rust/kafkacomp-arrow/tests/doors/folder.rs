@@ -86,7 +86,8 @@ impl Folder {
     /// The folder at a path, without its indexes.
     pub fn at(path: &std::path::Path, compaction: Compaction) -> Self {
         let names = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut logs: Vec<String> = names.filter(|name| name.ends_with(".log")).collect();
+        let mut logs: Vec<String> =
+            names.filter(|name| std::path::Path::new(name).extension() == Some("log".as_ref())).collect();
         logs.sort();
         let stored = |name: String| Stored {
             base_offset: name.trim_end_matches(".log").parse().unwrap(),

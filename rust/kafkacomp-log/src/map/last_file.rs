@@ -7,6 +7,7 @@ use crate::index::checkpoint::read_leader_epoch_checkpoint;
 use crate::index::entries::IndexEntries;
 use crate::index::offset::{self, OffsetIndex, OffsetPosition};
 use crate::index::time::{self, TimeIndex, TimestampOffset};
+use crate::read::batch_headers::{HeaderWalk, Hop};
 use crate::read::segment_files::{OpenSegment, SideFile};
 use crate::read::source::{ReadAt, read_part};
 
@@ -27,6 +28,8 @@ pub struct LastFile<'a> {
     pub source: &'a dyn ReadAt,
     /// The position after its last batch.
     pub position: u64,
+    /// The offset after its last batch, as the header of that states it.
+    pub end: i64,
     /// Its length.
     pub length: u64,
     /// Whether all bytes after its last batch are zeros.
@@ -45,7 +48,7 @@ impl LastFile<'_> {
         let indexed = offsets.last().and_then(|entry| self.offset_entry(entry));
         let indexed = indexed.map(|entry| EndWitness::new(EndSource::OffsetIndex, entry.offset));
         let timestamps = index::<{ time::ENTRY_SIZE }>(self.files, SideFile::TimeIndex);
-        let timed = timestamps.and_then(|entries| entries.last()).and_then(|entry| self.time_entry(entry));
+        let timed = timestamps.as_ref().and_then(IndexEntries::last).and_then(|entry| self.time_entry(entry));
         let timed = timed.map(|entry| EndWitness::new(EndSource::TimeIndex, entry.offset));
         let is_beyond = |witness: Option<EndWitness>| witness.is_some_and(|witness| witness.end() > end);
         if !is_beyond(indexed) && !is_beyond(timed) {
@@ -54,9 +57,45 @@ impl LastFile<'_> {
         let is_within = |entry: &[u8; offset::ENTRY_SIZE]| {
             self.offset_entry(*entry).is_some_and(|entry| u64::from(entry.position) < self.position)
         };
-        let within = offsets.before(COMPARED_ENTRIES, is_within).filter_map(|entry| self.offset_entry(entry));
-        let is_of_other = agreement(self.source, within)? == Some(false);
-        Ok([epoch, indexed.filter(|_| !is_of_other), timed.filter(|_| !is_of_other)])
+        let within: Vec<_> = offsets.before(COMPARED_ENTRIES, is_within).collect();
+        let within: Vec<_> = within.into_iter().filter_map(|entry| self.offset_entry(entry)).collect();
+        let is_own = agreement(self.source, within.iter().copied())? == Some(true);
+        let indexed = indexed.filter(|_| is_own);
+        let Some(timestamps) = timestamps.filter(|_| is_own && is_beyond(timed)) else {
+            return Ok([epoch, indexed, None]);
+        };
+        let is_below =
+            |entry: &[u8; time::ENTRY_SIZE]| self.time_entry(*entry).is_some_and(|entry| entry.offset < self.end);
+        let below: Vec<_> = timestamps.before(COMPARED_ENTRIES, is_below).collect();
+        let below = below.into_iter().filter_map(|entry| self.time_entry(entry));
+        let agrees = self.agree(below, &within)?;
+        Ok([epoch, indexed, timed.filter(|_| agrees)])
+    }
+
+    /// Whether at least one entry of the time index has the greatest timestamp of the batch with its offset, and no other does not.
+    /// The batch is found by the entries of the offset index.
+    fn agree(
+        &self,
+        entries: impl Iterator<Item = TimestampOffset>,
+        offsets: &[OffsetPosition],
+    ) -> Result<bool, ReadError> {
+        let mut agrees = false;
+        for entry in entries {
+            let before = offsets.partition_point(|indexed| indexed.offset < entry.offset);
+            let from =
+                before.checked_sub(1).and_then(|at| offsets.get(at)).map_or(0, |indexed| indexed.position.into());
+            let mut walk = HeaderWalk::new(self.source, from, self.length);
+            while let Hop::Batch(header) = walk.next_batch()? {
+                if header.last_offset >= entry.offset {
+                    if header.max_timestamp != entry.timestamp {
+                        return Ok(false);
+                    }
+                    agrees = true;
+                    break;
+                }
+            }
+        }
+        Ok(agrees)
     }
 
     /// The start offset of the last leader epoch.

@@ -13,7 +13,7 @@
 //! | `.timeindex` | the offset with the greatest timestamp | the offset after it |
 //!
 //! A broker that truncates a log truncates these too. None of them has a checksum that would show that it is of this log: an index
-//! that contradicts the batches of its segment is no witness. Nor is any of them while the log is being written, because they may be
+//! that does not agree with the batches of its segment is no witness. Nor is any of them while the log is being written, because they may be
 //! read after its end was.
 
 /// A file that has an offset which the log had reached, the most reliable one last.

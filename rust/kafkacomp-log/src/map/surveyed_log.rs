@@ -229,6 +229,7 @@ impl<'s> SurveyedLog<'s> {
             files: last.file.files,
             source: source.as_ref(),
             position: before.last().map_or(0, |fact| fact.bytes().end()),
+            end: before.last().and_then(Fact::batch).map_or(last.file.name, |batch| batch.offsets().end()),
             length: facts.last().map_or(0, |fact| fact.bytes().end()),
             has_zero_tail: matches!(after, [Fact::Zeros(_)]),
             reads_indexes: true,
