@@ -247,6 +247,7 @@ fn a_log_that_is_being_written_is_not_judged() {
             files: &now,
             source: source.as_ref(),
             position,
+            end: 130,
             length,
             has_zero_tail,
             reads_indexes: true,
