@@ -26,6 +26,8 @@ pub struct Expected {
     pub times: Vec<(i64, i64)>,
     /// Whether a file has batches at offsets that two later names or more are below: only a reader of that file knows of them.
     pub reaches_over: bool,
+    /// Whether all batches of the last file are in place. If not, an index may lead past those that are not.
+    pub ends_in_order: bool,
 }
 
 /// Judges a folder by all its bytes, batch by batch.
@@ -86,7 +88,8 @@ impl Expected {
         let missing = map.missing().iter();
         let missing = missing.map(|each| of_reason(each.offsets.start(), each.offsets.end(), each.reason));
         let (missing, end) = (joined(missing), map.end_offset());
-        Self { rows, missing, committed, stable, end, has_wrappers, covered, times, reaches_over }
+        let ends_in_order = map.files().len().checked_sub(1).is_none_or(|last| map.is_in_order(last));
+        Self { rows, missing, committed, stable, end, has_wrappers, covered, times, reaches_over, ends_in_order }
     }
 }
 

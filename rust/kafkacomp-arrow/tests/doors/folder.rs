@@ -34,7 +34,7 @@ pub struct Stored {
     pub base_offset: i64,
     name: Arc<str>,
     bytes: Arc<Vec<u8>>,
-    index: Option<Vec<u8>>,
+    pub index: Option<Vec<u8>>,
 }
 
 /// The folder of a partition.
