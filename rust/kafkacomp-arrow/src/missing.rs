@@ -45,6 +45,8 @@ pub struct MissingOffsets {
     compacted: Kept,
     /// The partitions from which compaction has removed records.
     cleaned: BTreeSet<usize>,
+    /// The partitions of which a segment was replaced while it was read.
+    replaced: BTreeSet<usize>,
 }
 
 /// Ranges of one kind. If there are too many, the last ones are only counted, but each partition keeps one.
@@ -106,7 +108,12 @@ impl Kept {
 impl MissingOffsets {
     /// Adds a range of `partition` that belongs to `segment`.
     pub fn add(&mut self, partition: &PartitionId, segment: &Arc<str>, mut range: MissingRange) {
-        if range.reason == MissingReason::Gap && self.cleaned.contains(&partition.index) {
+        let is_cleaned = match range.reason {
+            MissingReason::Gap => self.cleaned.contains(&partition.index),
+            MissingReason::Truncated => self.replaced.contains(&partition.index),
+            _ => false,
+        };
+        if is_cleaned {
             range.reason = MissingReason::Compacted;
         }
         let missing = Missing {
@@ -132,6 +139,13 @@ impl MissingOffsets {
             missing.range.reason = MissingReason::Compacted;
             self.compacted.add(index, missing);
         }
+    }
+
+    /// Sets that a segment of `partition` was replaced while it was read, as compaction does: that explains what the judgement of the new
+    /// file found to be no compaction, too.
+    pub fn set_replaced(&mut self, partition: &PartitionId) {
+        self.replaced.insert(partition.index);
+        self.set_compacted(partition);
     }
 
     /// The ranges so far, at most about 10,000. Those that compaction explains are left out first.

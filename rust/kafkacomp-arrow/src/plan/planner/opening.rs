@@ -393,7 +393,7 @@ impl Planner {
         let found = relocate::find(segment, source, length)?;
         if found.is_replaced {
             // Brokers replace a segment when they compact it, which explains the missing records.
-            self.with_report(|report| report.missing.set_compacted(&context.id));
+            self.with_report(|report| report.missing.set_replaced(&context.id));
         }
         context.start_offset = context.start_offset.max(found.first);
         context.last_offset = context.last_offset.min(found.last);
