@@ -45,7 +45,7 @@ def test_a_directory_is_a_mapping_of_its_partitions(logs: kc.LogDir) -> None:
     assert len(logs) == len(logs.partitions) == 4
     assert ("orders", 3) in logs
     assert ("orders", 4) not in logs
-    assert [] not in logs
+    assert [] not in logs  # type: ignore[comparison-overlap]
     assert repr(logs) == f"LogDir({logs.path!r}, 3 topics, 4 partitions)"
     with pytest.raises(KeyError, match=r"no partition \('orders', 1\) in .*: expected one of orders-0, orders-3"):
         logs["orders", 1]

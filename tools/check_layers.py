@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
-CRATES = ("kafkacomp-records", "kafkacomp-log", "kafkacomp-broker", "kafkacomp-arrow", "kafkacomp-schemas", "kafkacomp-python")
+CRATES = (
+    "kafkacomp-records",
+    "kafkacomp-log",
+    "kafkacomp-broker",
+    "kafkacomp-arrow",
+    "kafkacomp-schemas",
+    "kafkacomp-python",
+)
 #: A module of kafkacomp-records, and what nothing below it may import: the layers above it.
 FORBIDDEN = {
     "compress": {"record", "message_set", "io"},
