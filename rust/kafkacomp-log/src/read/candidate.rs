@@ -186,22 +186,6 @@ impl Layout for BatchLayout {
     }
 }
 
-impl BatchLayout {
-    /// Whether no reader can accept a batch that begins with these bytes, whatever its offset. Formats 0 and 1 get no further
-    /// attributes. `false` if there are fewer than [`HEADER`](Layout::HEADER) bytes.
-    pub(super) fn is_no_header(header: &[u8]) -> bool {
-        let mut with_offset = [0; Self::HEADER];
-        let Some(rest) = header.get(SIZE_OFFSET..Self::HEADER) else { return false };
-        with_offset[SIZE_OFFSET..].copy_from_slice(rest);
-        let attributes_are_known = || {
-            let magic = with_offset[MAGIC_OFFSET] as i8;
-            magic >= 2
-                || RecordBatch::of_header(&with_offset, 0, magic).is_some_and(|batch| has_known_attributes(&batch))
-        };
-        Self::candidate(&with_offset, u64::MAX).is_none() || !attributes_are_known()
-    }
-}
-
 fn has_known_attributes(batch: &RecordBatch<'_>) -> bool {
     let known = match batch.magic() {
         0 => 0x03,

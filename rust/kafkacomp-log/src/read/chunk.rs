@@ -408,23 +408,15 @@ impl ChunkReader {
         Self::with_layout(BatchLayout, position, end, verifies)
     }
 
-    /// What ended a chunk of a source whose last batch may be truncated: such a batch is corrupt if the log continues after it, or
-    /// if no batch begins there.
+    /// What ended a chunk of a source whose last batch may be truncated: such a batch is corrupt if the log continues after it.
     ///
     /// # Errors
     /// [`ReadError`] if the bytes cannot be read.
     pub fn truncated_or_corrupt(&mut self, source: &dyn ReadAt, ended: ChunkEnd) -> Result<ChunkEnd, ReadError> {
         Ok(match ended {
-            ChunkEnd::Truncated(error) if self.begins_no_batch(source)? || self.next(source)? < self.end => {
-                ChunkEnd::Corrupt(error)
-            }
+            ChunkEnd::Truncated(error) if self.next(source)? < self.end => ChunkEnd::Corrupt(error),
             ended => ended,
         })
-    }
-
-    /// Whether the end of the source cannot truncate a batch here, because no batch begins here.
-    pub(super) fn begins_no_batch(&mut self, source: &dyn ReadAt) -> Result<bool, ReadError> {
-        self.search.begins_no_batch(source, self.position)
     }
 
     /// Reads about `target` bytes of complete batches and returns their size. A batch that `check` refuses ends the chunk

@@ -107,7 +107,6 @@ pub fn walk_chunks<B>(
                 }
                 ChunkEnd::Truncated(error) | ChunkEnd::Corrupt(error) => {
                     let position = chunks.position();
-                    let is_truncated = is_truncated && !chunks.begins_no_batch(source)?;
                     let next = chunks.resync(source)?;
                     let length = next.saturating_sub(position);
                     is_last = next >= end;

@@ -17,11 +17,6 @@ fn message(magic: u8, codec: u8, offset: i64, value: &[u8]) -> Vec<u8> {
     [&offset.to_be_bytes(), size.as_slice(), &crc32(&covered).to_be_bytes(), &covered].concat()
 }
 
-/// Whether the end of these bytes may truncate their last batch.
-fn may_end_here(data: &[u8]) -> bool {
-    ensure_truncated_set(data).is_ok()
-}
-
 /// Where the set continues after the batch at `position`, and the bytes that went into checksums.
 fn next(data: &[u8], position: usize, before: Option<&[u8]>, is_record_set: bool) -> (usize, u64) {
     let mut search = Resync::<BatchLayout>::new(position as u64, data.len() as u64);
@@ -38,31 +33,6 @@ fn the_end_of_a_response_costs_no_checksums() {
     for length in at + 1..data.len() {
         assert_eq!(next(&data[..length], at, Some(&whole[8]), true), (length, 0));
     }
-}
-
-#[test]
-fn the_end_truncates_only_what_can_be_a_batch() {
-    let before = text(9);
-    for magic in 0..=2 {
-        let last = if magic == 2 { text(10) } else { message(magic, 0, 10, &[7; 300]) };
-        let with = |end: &[u8]| [before.as_slice(), end].concat();
-        for length in 0..last.len() {
-            assert!(may_end_here(&with(&last[..length])), "{length} bytes of magic {magic}");
-        }
-        // Of the size and all that follows, only the magic is left.
-        let mut foreign = vec![0xd5; 400];
-        foreign[..8].copy_from_slice(&last[..8]);
-        foreign[8] = 0x2e;
-        foreign[16] = magic;
-        for length in 0..77 {
-            assert!(may_end_here(&with(&foreign[..length])), "{length} bytes, of magic {magic}, are too few");
-        }
-        assert!(!may_end_here(&with(&foreign)), "magic {magic}");
-    }
-    let filler = [&[0xff; 8], [0, 0, 100, 0].as_slice(), &[0; 200]].concat();
-    assert!(may_end_here(&[before.as_slice(), &filler].concat()));
-    let other = [&filler[..40], [1; 160].as_slice()].concat();
-    assert!(!may_end_here(&[before.as_slice(), &other].concat()));
 }
 
 #[test]

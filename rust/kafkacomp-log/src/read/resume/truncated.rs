@@ -1,8 +1,8 @@
 //! Whether the end of a source truncates its last batch.
 //!
-//! The end of a fetch response does. That is not corruption, if the header of the last batch can be right, and no batch after it
-//! counts by the rules of [`super`]. Only positions are then examined at which an offset close to its own is: in an intact response,
-//! the search computes no checksum, and takes about as long as `memchr`.
+//! The end of a fetch response does. That is not corruption, if no batch after the header of the last one counts by the rules of
+//! [`super`]. After a truncated batch whose header can be right, only positions are examined at which an offset close to its own
+//! is: in an intact response, the search computes no checksum, and takes about as long as `memchr`.
 
 use memchr::memchr_iter;
 use memchr::memmem::Finder;
@@ -12,7 +12,7 @@ use super::super::resync::{PIECE, Resync};
 use super::super::source::{InMemory, ReadAt};
 use super::{Before, Judge};
 use crate::error::ReadError;
-use kafkacomp_records::record::batch::{LOG_OVERHEAD, MAGIC_OFFSET, SIZE_OFFSET};
+use kafkacomp_records::record::batch::{MAGIC_OFFSET, SIZE_OFFSET};
 use kafkacomp_records::record::layout::v0_v1::RECORD_OVERHEAD_V0;
 use kafkacomp_records::record::{Batches, Error, RecordBatch, Tail};
 
@@ -97,21 +97,6 @@ impl<F: Layout> Resync<F> {
     }
 }
 
-impl Resync<BatchLayout> {
-    /// Whether the end of the source cannot truncate a batch at `position`, because no batch begins there.
-    pub(in super::super) fn begins_no_batch(&mut self, source: &dyn ReadAt, position: u64) -> Result<bool, ReadError> {
-        Ok(is_no_header(&self.header(source, position)?))
-    }
-}
-
-/// Whether no batch begins with these bytes. What a broker puts at the end of a response of formats 0 and 1 is not corrupt, either:
-/// the offset -1, a size, and zeros (`LazyDownConversionRecordsSend`).
-fn is_no_header(header: &[u8]) -> bool {
-    let is_filler =
-        header.starts_with(&(-1_i64).to_be_bytes()) && header.iter().skip(LOG_OVERHEAD).all(|&byte| byte == 0);
-    !is_filler && BatchLayout::is_no_header(header)
-}
-
 /// For each of the first positions of `data`, 0 if a batch with these first bytes of its offset may begin there, judged by its size and
 /// its magic. Values may be full of such bytes, as those of integers and low offsets are zeros, so that many positions are examined at
 /// once, by the vector instructions that the compiler makes of this.
@@ -136,7 +121,7 @@ fn ruled_out(data: &[u8], prefix: [u8; PREFIX]) -> [u8; BLOCK] {
 /// its last complete batch, and `before` is that batch.
 ///
 /// # Errors
-/// [`Error::IncompleteBatch`] if the log continues after the incomplete batch, so that its size is wrong, or if no batch begins there.
+/// [`Error::IncompleteBatch`] if the log continues after the incomplete batch, so that its size is wrong.
 pub fn ensure_truncated(
     data: &[u8],
     origin: u64,
@@ -145,9 +130,6 @@ pub fn ensure_truncated(
 ) -> Result<(), Error> {
     let Some(Tail::Partial { position, available, needed }) = tail else { return Ok(()) };
     let (at, end) = (position.saturating_sub(origin), data.len() as u64);
-    if data.get(at as usize..).is_some_and(|rest| is_no_header(rest.get(..BatchLayout::HEADER).unwrap_or(rest))) {
-        return Err(Error::IncompleteBatch { position, available, needed });
-    }
     let mut search = Resync::<BatchLayout>::new(at, end);
     match search.resume(&InMemory(data), at, before.map(Before::of), true) {
         Ok(next) if next < end => Err(Error::IncompleteBatch { position, available, needed }),
