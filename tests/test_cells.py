@@ -295,8 +295,8 @@ def test_a_wrong_size_before_intact_batches(magic: int, kind: str, size: int) ->
     assert (caught.value.row, caught.value.position) == (1, len(batches[0]))
     found = pa.array(parse_cells(cells, columns=["offset"], on_error="null")).to_pylist()
     assert [each and [row["offset"] for row in each] for each in found][:2] == [list(range(9)), None]
-    # With a size that may be right, the end of the cell truncates the last batch. Formats 0 and 1 have the size twice.
-    assert found[2] == ([{"offset": at} for at in range(3)] if size > 1000 and magic == 2 else None)
+    # With a size that may be right, the end of the cell truncates the last batch.
+    assert found[2] == ([{"offset": at} for at in range(3)] if size > 1000 else None)
 
 
 def test_the_cap_of_record_sets() -> None:

@@ -217,8 +217,9 @@ def _missing(partition: Partition, segments: tuple[SegmentInfo, ...]) -> tuple[t
         return (), 0, True
     last = max((offsets.last_offset for _, offsets in files if offsets.last_offset is not None), default=None)
     end = files[-1][1].base_offset if last is None else last + 1
-    is_old = any(each.summary is not None and _is_message_set(each.summary.counts) for each in segments)
-    reached = None if is_old else _kafkacomp.reached_end(partition, end)
+    # In Kafka 0.7, no other file has offsets. A segment that cannot be read may be the last one.
+    has_end = all(each.summary is not None and not _is_message_set(each.summary.counts) for each in segments)
+    reached = _kafkacomp.reached_end(partition, end) if has_end else None
     together = _kafkacomp.partition_offsets(
         [offsets for _, offsets in files], partition.topic, partition.cleaned_to, reached
     )

@@ -258,13 +258,16 @@ impl Open {
                 let position = self.reader.position();
                 let next = self.reader.resync(self.source.0.as_ref())?;
                 let fault = self.unreadable.as_ref().and_then(|source| source.fault(position, next));
+                // What an object store does not return now, it may return to the next request: no evidence for a judgement.
+                let is_judged = fault.is_none() || !self.source.0.is_remote();
                 let error = match fault {
                     Some(error) => ScanError::io(&name, error),
                     None => ScanError::record(&name, error),
                 };
                 self.lose(SkippedRange::of(&name, position, next.saturating_sub(position), &error));
                 match next {
-                    next if next >= self.reader.end() => self.at_corrupt_end(position)?,
+                    next if next >= self.reader.end() && is_judged => self.at_corrupt_end(position)?,
+                    next if next >= self.reader.end() => Step::Done(Finish::File),
                     next if next >= self.stop => self.at_split(),
                     _ => Step::More,
                 }
