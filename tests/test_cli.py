@@ -210,7 +210,8 @@ def test_verify_finds_damage_where_it_is_and_nowhere_else(path: Path, run: Run) 
     damaged = path.name.startswith("damaged") and not path.name.endswith("zero-tail")
     assert (status, err) == (int(damaged), "")
     assert bool(report["errors"]) == damaged
-    assert report["warnings"] == []
+    # Zeros at the end may be batches that were not written.
+    assert len(report["warnings"]) == path.name.endswith("zero-tail")
     assert report["segments"] > 0
 
 
