@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_schema::TimeUnit;
 use kafkacomp_log::map::ReachedOffsets;
 use kafkacomp_log::read::segment_files::Sibling;
+use kafkacomp_log::read::source::UNKNOWN_WORTH_READING;
 use kafkacomp_log::{Compaction, LogFormat, OpenSegment, TransactionFilter};
 use kafkacomp_records::limits::DEFAULT_MAX_OUTPUT_SIZE;
 
@@ -149,7 +150,7 @@ impl TransactionsIn {
 }
 
 /// The default of [`ScanOptions::horizon`]: the bytes whose transfer takes about as long as a request.
-pub const DEFAULT_HORIZON: u64 = 4 << 20;
+pub const DEFAULT_HORIZON: u64 = UNKNOWN_WORTH_READING as u64;
 
 /// A segment of a partition, or bytes that are read like one.
 #[derive(Debug, Clone)]

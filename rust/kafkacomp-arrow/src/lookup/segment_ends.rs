@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use kafkacomp_log::map::InOrder;
-use kafkacomp_log::{BatchHeader, HeaderWalk, Hop, LogFormat, OffsetIndex, ReadAt, Resync};
+use kafkacomp_log::map::last_file::last_indexed;
+use kafkacomp_log::{BatchHeader, HeaderWalk, Hop, LogFormat, ReadAt, Resync};
 
 use crate::lookup::log_format::log_format_of;
 use crate::options::{ScanOptions, Segment};
@@ -79,8 +80,7 @@ fn is_confirmed(
     if source.is_remote() {
         return Ok(true);
     }
-    let index = segment.files.offset_index();
-    let indexed = OffsetIndex::parse(&index, segment.base_offset_or_zero()).ok().and_then(|index| index.iter().last());
+    let indexed = last_indexed(segment.files.as_ref(), segment.base_offset_or_zero());
     let Some(header) = last else { return Ok(indexed.is_none()) };
     let verified = <Resync>::new(header.position, header.end()).verify(source, header.position, header.size);
     let is_intact = verified.map_err(|error| ScanError::chunk(&segment.name, error))?.is_ok();

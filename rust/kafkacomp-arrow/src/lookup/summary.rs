@@ -6,9 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kafkacomp_log::index::MAX_RELATIVE_OFFSET;
 use kafkacomp_log::map::truncation::truncation;
-use kafkacomp_log::{
-    Compaction, LogFormat, OffsetIndex, OpenTransaction, OpenTransactions, ReadAt, SegmentSummary, Summarizer,
-};
+use kafkacomp_log::{Compaction, LogFormat, OpenTransaction, OpenTransactions, ReadAt, SegmentSummary, Summarizer};
 
 use crate::lookup::log_format::log_format_of;
 use crate::missing::{MissingOffsets, PartitionId};
@@ -99,12 +97,9 @@ fn is_cut(segment: &Segment, summary: &SegmentSummary, next_base: Option<i64>) -
     if expected >= next_base || summary.counts.keys().any(|format| format.magic.is_none()) {
         return false;
     }
-    let index = segment.files.offset_index();
-    let Ok(index) = OffsetIndex::parse(&index, base) else { return false };
-    let entries: Vec<_> = index.iter().collect();
+    let files = segment.files.as_ref();
     // What cannot be read is no evidence.
-    let found = segment.files.open().ok().map(|source| truncation(source.as_ref(), &entries, (expected, next_base)));
-    found.and_then(Result::ok).flatten().is_some()
+    truncation(files, base, || files.open(), (expected, next_base)).ok().flatten().is_some()
 }
 
 fn summarize(

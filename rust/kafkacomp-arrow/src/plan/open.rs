@@ -11,9 +11,7 @@ use std::{thread, time};
 
 use kafkacomp_log::map::truncation::truncation;
 use kafkacomp_log::map::{LastFile, ReachedOffsets};
-use kafkacomp_log::{
-    ChunkBuffer, ChunkEnd, Compaction, MissingReason, OffsetIndex, OpenSegment, ReadError, SideFile, chunk_bytes,
-};
+use kafkacomp_log::{ChunkBuffer, ChunkEnd, Compaction, MissingReason, OpenSegment, ReadError, chunk_bytes};
 use kafkacomp_records::CompressionType;
 use kafkacomp_records::record::Batches;
 
@@ -49,15 +47,15 @@ pub struct Ends {
     pub reached: Option<i64>,
 }
 
-/// What a reader does at a gap or at corrupt bytes, and what it has passed of them.
+/// What a reader does at a gap and at corrupt bytes, and what it has passed of them.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Unjudged {
-    /// Whether none is passed, because the partition is judged there.
-    pub none: bool,
-    /// A gap that nothing had explained.
-    pub gap: bool,
-    /// Corrupt bytes.
-    pub loss: bool,
+pub struct AtGaps {
+    /// Whether the partition is judged there. If not, they are passed.
+    pub judges: bool,
+    /// Whether a gap was passed that nothing had explained.
+    pub passed_gap: bool,
+    /// Whether corrupt bytes were passed.
+    pub passed_loss: bool,
 }
 
 /// The segment that is being read.
@@ -75,8 +73,8 @@ pub struct Open {
     pub ends: Ends,
     /// What shows how far the log reached, if no segment follows.
     pub reached: Option<ReachedOffsets>,
-    /// What is passed without a judgement.
-    pub unjudged: Unjudged,
+    /// What is done at gaps and at corrupt bytes.
+    pub at_gaps: AtGaps,
     /// What its headers show if they show only earlier times than the bound: it can be skipped.
     pub(crate) earlier: Option<Earlier>,
     /// The source, if threads read it ahead.
@@ -302,7 +300,7 @@ impl Open {
             end: expected,
             length: self.reader.end(),
             has_zero_tail,
-            reads_indexes: self.unjudged.none,
+            reads_indexes: self.at_gaps.judges,
         };
         self.ends.reached = known.beyond(expected, &last)?.map(|witness| witness.end());
         Ok(self.ends.reached)
@@ -311,8 +309,8 @@ impl Open {
     /// Whether the gap between the end and the next segment needs no judgement.
     fn explains_end(&mut self, resumes: i64) -> bool {
         let is_explained = self.continuity.as_ref().is_none_or(|continuity| continuity.explains_end(resumes));
-        self.unjudged.gap |= !is_explained && !self.unjudged.none;
-        is_explained || !self.unjudged.none
+        self.at_gaps.passed_gap |= !is_explained && !self.at_gaps.judges;
+        is_explained || !self.at_gaps.judges
     }
 
     /// The end of a split: if offsets are missing before the next one, later batches may have them.
@@ -370,10 +368,11 @@ impl Open {
         let Some(continuity) = self.continuity.as_mut().filter(|continuity| !continuity.has_losses()) else {
             return Step::Done(Finish::File);
         };
-        let data = if self.unjudged.none { self.files.side_file(SideFile::OffsetIndex).ok().flatten() } else { None };
-        let index = data.as_deref().and_then(|data| OffsetIndex::parse(data, self.context.base_offset).ok());
-        let entries: Vec<_> = index.map(|index| index.iter().collect()).unwrap_or_default();
-        match truncation(self.source.0.as_ref(), &entries, (expected, resumes)) {
+        if !self.at_gaps.judges {
+            return Step::Done(Finish::File);
+        }
+        let open = || Ok(Arc::clone(&self.source.0));
+        match truncation(self.files.as_ref(), self.context.base_offset, open, (expected, resumes)) {
             Ok(found) => {
                 if let Some(error) = found {
                     continuity.truncated(&error, resumes);
@@ -386,7 +385,7 @@ impl Open {
 
     /// Adds bytes that were skipped.
     pub fn lose(&mut self, range: SkippedRange) {
-        self.unjudged.loss |= !self.unjudged.none;
+        self.at_gaps.passed_loss |= !self.at_gaps.judges;
         if let Some(continuity) = &mut self.continuity {
             continuity.lose(range);
         } else if self.ordered {

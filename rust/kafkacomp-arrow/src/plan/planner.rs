@@ -22,7 +22,7 @@ use crate::plan::chunk::Chunk;
 use crate::plan::context::Context;
 use crate::plan::continuity::Findings;
 use crate::plan::judged::{Judged, Piece};
-use crate::plan::open::{Finish, Open, Step, Unjudged};
+use crate::plan::open::{AtGaps, Finish, Open, Step};
 use crate::report::{ScanError, ScanReport, SkippedRange};
 use crate::source::read_ahead::AheadOf;
 use crate::sync::lock;
@@ -60,8 +60,8 @@ struct Current {
     delivered: Vec<(usize, i64, i64)>,
     /// Whether compaction has removed records from a batch that was read.
     is_thinned: bool,
-    /// What was passed without a judgement.
-    unjudged: Unjudged,
+    /// What its segments did at gaps and at corrupt bytes.
+    at_gaps: AtGaps,
     /// Whether a batch was decoded whose records are later than its header shows.
     understated: Arc<AtomicBool>,
     /// Shared with the chunks that are not decoded yet.
@@ -235,8 +235,8 @@ impl Planner {
             let is_done = finish.is_some() || error.is_some() || is_judged;
             if let Some(current) = &mut self.current {
                 current.is_thinned |= is_compacted;
-                current.unjudged.gap |= open.unjudged.gap;
-                current.unjudged.loss |= open.unjudged.loss;
+                current.at_gaps.passed_gap |= open.at_gaps.passed_gap;
+                current.at_gaps.passed_loss |= open.at_gaps.passed_loss;
             }
             self.failed |= error.is_some();
             self.with_report(|report| {

@@ -45,7 +45,7 @@ impl LastFile<'_> {
         let Some(offsets) = index::<{ offset::ENTRY_SIZE }>(self.files, SideFile::OffsetIndex) else {
             return Ok([epoch, None, None]);
         };
-        let indexed = offsets.last().and_then(|entry| self.offset_entry(entry));
+        let indexed = offsets.last().and_then(|entry| offset_entry(entry, self.name));
         let indexed = indexed.map(|entry| EndWitness::new(EndSource::OffsetIndex, entry.offset));
         let timestamps = index::<{ time::ENTRY_SIZE }>(self.files, SideFile::TimeIndex);
         let timed = timestamps.as_ref().and_then(IndexEntries::last).and_then(|entry| self.time_entry(entry));
@@ -55,10 +55,10 @@ impl LastFile<'_> {
             return Ok([epoch, None, None]);
         }
         let is_within = |entry: &[u8; offset::ENTRY_SIZE]| {
-            self.offset_entry(*entry).is_some_and(|entry| u64::from(entry.position) < self.position)
+            offset_entry(*entry, self.name).is_some_and(|entry| u64::from(entry.position) < self.position)
         };
         let within: Vec<_> = offsets.before(COMPARED_ENTRIES, is_within).collect();
-        let within: Vec<_> = within.into_iter().filter_map(|entry| self.offset_entry(entry)).collect();
+        let within: Vec<_> = within.into_iter().filter_map(|entry| offset_entry(entry, self.name)).collect();
         let is_own = agreement(self.source, within.iter().copied())? == Some(true);
         let indexed = indexed.filter(|_| is_own);
         let Some(timestamps) = timestamps.filter(|_| is_own && is_beyond(timed)) else {
@@ -104,10 +104,6 @@ impl LastFile<'_> {
         read_leader_epoch_checkpoint(&data).ok()?.last().map(|epoch| epoch.start_offset)
     }
 
-    fn offset_entry(&self, entry: [u8; offset::ENTRY_SIZE]) -> Option<OffsetPosition> {
-        OffsetIndex::parse(&entry, self.name).ok()?.get(0)
-    }
-
     fn time_entry(&self, entry: [u8; time::ENTRY_SIZE]) -> Option<TimestampOffset> {
         TimeIndex::parse(&entry, self.name).ok().filter(|index| !index.is_zero())?.last()
     }
@@ -135,6 +131,16 @@ impl LastFile<'_> {
         let index = || index::<{ offset::ENTRY_SIZE }>(files, SideFile::OffsetIndex);
         length == DEFAULT_SEGMENT_BYTES || index().is_some_and(|index| index.is_preallocated())
     }
+}
+
+/// The last entry of the offset index of a segment with this base offset, without reading the others.
+pub fn last_indexed(files: &dyn OpenSegment, name: i64) -> Option<OffsetPosition> {
+    let entries = index::<{ offset::ENTRY_SIZE }>(files, SideFile::OffsetIndex)?;
+    entries.last().and_then(|entry| offset_entry(entry, name))
+}
+
+fn offset_entry(entry: [u8; offset::ENTRY_SIZE], name: i64) -> Option<OffsetPosition> {
+    OffsetIndex::parse(&entry, name).ok()?.get(0)
 }
 
 /// An index. There is none if it cannot be read, because it is derived from the segment.

@@ -18,7 +18,6 @@ use super::stored_records::StoredRecords;
 use super::survey::{Accept, Survey};
 use super::truncation::truncation;
 use crate::error::{ContentError, Error, ReadError};
-use crate::index::offset::{OffsetIndex, OffsetPosition};
 use crate::read::segment_files::OpenSegment;
 use crate::read::source::ReadAt;
 use kafkacomp_records::record::RecordBatch;
@@ -268,11 +267,9 @@ impl<'s> SurveyedLog<'s> {
             let expected =
                 each.facts().facts.iter().rev().find_map(Fact::batch).map_or(name, |last| last.offsets().end());
             if each.is_read && expected < end {
-                let entries = offset_index(&each.file);
-                if !entries.is_empty() {
-                    let found = truncation(open(file, &each.file)?.as_ref(), &entries, (expected, end));
-                    each.truncated = found.map_err(|error| FileError { file, error: error.into() })?;
-                }
+                let files = each.file.files;
+                let found = truncation(files, name, || files.open(), (expected, end));
+                each.truncated = found.map_err(|error| FileError { file, error: error.into() })?;
             }
         }
         Ok(())
@@ -292,10 +289,4 @@ impl SurveyedFile<'_> {
 
 fn open(file: usize, of: &LogFile<'_>) -> Result<Arc<dyn ReadAt>, FileError> {
     of.files.open().map_err(|error| FileError { file, error: ReadError::Io(error).into() })
-}
-
-/// The entries of the offset index. There are none if it cannot be read, because it is derived from the segment.
-fn offset_index(file: &LogFile<'_>) -> Vec<OffsetPosition> {
-    let data = file.files.offset_index();
-    OffsetIndex::parse(&data, file.name).map(|index| index.iter().collect()).unwrap_or_default()
 }

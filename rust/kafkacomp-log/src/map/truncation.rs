@@ -4,20 +4,37 @@
 //! entry for a position after the end shows that the segment was longer. An index of another segment proves nothing: an entry
 //! within the segment must agree with its batch.
 
+use std::io;
+use std::sync::Arc;
+
 use crate::error::{ContentError, ReadError};
 use crate::index::offset::{OffsetIndex, OffsetPosition};
 use crate::read::batch_headers::{HeaderWalk, Hop};
+use crate::read::segment_files::OpenSegment;
 use crate::read::source::ReadAt;
 
 /// The number of entries of an index, from the last one backwards, that are compared with their batches.
 pub(super) const COMPARED_ENTRIES: u64 = 16;
 
-/// The error for a segment that ends before positions of its offset index, if the offsets `expected..end` are missing at its
-/// end.
+/// The error for a segment that ends before positions of its offset index, if the offsets `expected..end` are missing at its end. The
+/// segment is opened only if the index has entries. An index that cannot be read has none, because it is derived from the segment.
 ///
 /// # Errors
-/// An I/O error.
+/// An I/O error of the segment.
 pub fn truncation(
+    files: &dyn OpenSegment,
+    name: i64,
+    open: impl FnOnce() -> io::Result<Arc<dyn ReadAt>>,
+    range: (i64, i64),
+) -> Result<Option<ContentError>, ReadError> {
+    let data = files.offset_index();
+    let index = OffsetIndex::parse(&data, name).ok().filter(|index| !index.is_empty());
+    let Some(index) = index else { return Ok(None) };
+    let entries: Vec<OffsetPosition> = index.iter().collect();
+    shown_by(open()?.as_ref(), &entries, range)
+}
+
+fn shown_by(
     source: &dyn ReadAt,
     entries: &[OffsetPosition],
     (expected, end): (i64, i64),
@@ -31,13 +48,6 @@ pub fn truncation(
         return Ok(None);
     }
     Ok(Some(ContentError::TruncatedSegment { position: length, indexed: entry.offset }))
-}
-
-/// The entries of the offset index of a segment of `length` bytes that [`truncation`] needs: those after the end, and the last ones
-/// before it.
-pub fn needed_entries(index: &OffsetIndex<'_>, length: u64) -> impl ExactSizeIterator<Item = OffsetPosition> {
-    let within = index.iter().take_while(|entry| u64::from(entry.position) < length).count();
-    index.iter().skip(within.saturating_sub(COMPARED_ENTRIES as usize))
 }
 
 /// Whether entries agree with their batches; `None` if no intact header is at their positions.
@@ -87,7 +97,7 @@ mod tests {
     }
 
     fn found(data: &[u8], entries: &[OffsetPosition], range: (i64, i64)) -> Option<ContentError> {
-        truncation(&InMemory(data), entries, range).unwrap()
+        shown_by(&InMemory(data), entries, range).unwrap()
     }
 
     #[test]

@@ -57,8 +57,8 @@ impl Open {
     pub(super) fn settles(&mut self, anomaly: Anomaly) -> Option<(Settled, bool)> {
         let Anomaly::Gap { position, expected, first } = anomaly else { return None };
         let continuity = self.continuity.as_ref()?;
-        if !self.unjudged.none {
-            self.unjudged.gap |= !continuity.compaction().explains(expected, first);
+        if !self.at_gaps.judges {
+            self.at_gaps.passed_gap |= !continuity.compaction().explains(expected, first);
             return Some((Settled::All, false));
         }
         if continuity.has_losses() {

@@ -8,7 +8,7 @@ use kafkacomp_log::Compaction;
 use crate::options::{OnError, Segment};
 use crate::plan::continuity::Continuity;
 use crate::plan::judged::{self, Piece, Wrong};
-use crate::plan::open::{Open, Unjudged};
+use crate::plan::open::{AtGaps, Open};
 use crate::report::ScanError;
 
 impl Planner {
@@ -97,15 +97,13 @@ impl Planner {
         context.missing_between((from, until), &mut |segment, range| missing.push((Arc::clone(segment), range)));
         self.report_missing(&current.id, &missing);
     }
-}
 
-impl Planner {
     /// Says that the partition was not judged although something may be elsewhere.
     pub(super) fn warn_of_unjudged(&self, current: &Current) {
-        let Unjudged { gap, loss, .. } = current.unjudged;
+        let AtGaps { passed_gap, passed_loss, .. } = current.at_gaps;
         let is_compacted = current.compaction() == Compaction::Somewhere;
         let Some(horizon) = self.options.horizon.filter(|_| current.judged.is_none()) else { return };
-        if loss || (gap && !is_compacted) {
+        if passed_loss || (passed_gap && !is_compacted) {
             let Some(first) = current.partition.segments.first() else { return };
             let text = format!(
                 "{}: other segments were not searched for what is missing, because those of the partition have more than \

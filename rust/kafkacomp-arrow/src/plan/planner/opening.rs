@@ -16,7 +16,7 @@ use crate::plan::context::Context;
 use crate::plan::continuity::{Continuity, Findings, Settled};
 use crate::plan::index_pruning::{Earlier, Start};
 use crate::plan::judged::Piece;
-use crate::plan::open::{Ends, Open, SetLosses, Unjudged};
+use crate::plan::open::{AtGaps, Ends, Open, SetLosses};
 use crate::plan::overlap;
 use crate::plan::relocate;
 use crate::plan::restored::RestoredBatch;
@@ -122,7 +122,7 @@ impl Planner {
             accounted: None,
             delivered: Vec::new(),
             is_thinned: false,
-            unjudged: Unjudged::default(),
+            at_gaps: AtGaps::default(),
             understated: Arc::default(),
             in_flight: Arc::default(),
         };
@@ -286,7 +286,7 @@ impl Planner {
             piece: piece.offsets,
             ends,
             reached,
-            unjudged: Unjudged { none: judges, ..Unjudged::default() },
+            at_gaps: AtGaps { judges, ..AtGaps::default() },
             earlier,
             ahead,
             reader,
