@@ -13,7 +13,7 @@ use kafkacomp_arrow::{
     OnError, Partition, Scan, ScanError, ScanOptions, Segment, Step, TransactionsIn,
     lookup::split_boundaries::SplitBoundaries,
 };
-use kafkacomp_log::{OpenSegment, ReadAt, SideFile};
+use kafkacomp_log::{OpenSegment, ReadAt, SideFile, SourceTraits};
 
 mod common;
 use common::batch;
@@ -75,10 +75,10 @@ impl ReadAt for Source {
         Ok(count)
     }
 
-    fn as_slice(&self) -> Option<&[u8]> {
-        let Fault::PanicInSlice(at) = self.fault else { return None };
+    fn traits(&self) -> SourceTraits<'_> {
+        let Fault::PanicInSlice(at) = self.fault else { return SourceTraits::default() };
         assert!(self.calls.fetch_add(1, Ordering::Relaxed) < at, "injected");
-        Some(&self.data)
+        SourceTraits { bytes: Some(&self.data), ..SourceTraits::default() }
     }
 
     fn length(&self) -> io::Result<u64> {

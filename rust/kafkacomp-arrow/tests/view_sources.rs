@@ -11,7 +11,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use kafkacomp_arrow::source::files::in_memory;
 use kafkacomp_arrow::{BinaryType, OnError, Partition, Scan, ScanOptions, Segment};
-use kafkacomp_log::{OpenSegment, ReadAt, SideFile};
+use kafkacomp_log::read::source::UNKNOWN_WORTH_READING;
+use kafkacomp_log::{OpenSegment, ReadAt, SideFile, SourceTraits};
 use kafkacomp_records::CompressionType;
 use kafkacomp_records::compress::Compression;
 use kafkacomp_records::record::{BatchSettings, Headers, RecordBatchBuilder};
@@ -40,12 +41,11 @@ impl ReadAt for File {
         Ok(size)
     }
 
-    fn as_slice(&self) -> Option<&[u8]> {
-        self.is_in_memory.then_some(&self.data)
-    }
-
-    fn is_remote(&self) -> bool {
-        self.is_remote
+    fn traits(&self) -> SourceTraits<'_> {
+        let bytes = self.is_in_memory.then_some(self.data.as_slice());
+        let local = SourceTraits::default();
+        let worth_reading = if self.is_remote { UNKNOWN_WORTH_READING } else { local.worth_reading };
+        SourceTraits { bytes, worth_reading, ..local }
     }
 
     fn length(&self) -> io::Result<u64> {

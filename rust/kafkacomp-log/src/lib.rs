@@ -69,7 +69,7 @@ pub use read::resume::{ensure_truncated, ensure_truncated_set};
 #[doc(hidden)]
 pub use read::resync::Resync;
 pub use read::segment_files::{MemorySegment, OpenSegment, SideFile};
-pub use read::source::{InMemory, ReadAt, is_unreadable, open_file};
+pub use read::source::{CheckInterrupt, InMemory, ReadAt, SourceTraits, TakeAhead, is_unreadable, open_file};
 #[doc(hidden)]
 pub use read::span::Span;
 #[doc(hidden)]

@@ -5,7 +5,8 @@
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use kafkacomp_log::{ChunkBuffer, ChunkEnd, ChunkReader, ReadAt};
+use kafkacomp_log::read::source::UNKNOWN_WORTH_READING;
+use kafkacomp_log::{ChunkBuffer, ChunkEnd, ChunkReader, ReadAt, SourceTraits};
 use kafkacomp_records::record::{self, BatchSettings, Headers, RecordBatch, RecordBatchBuilder};
 
 /// The bytes of a read.
@@ -30,8 +31,12 @@ impl ReadAt for File {
         Ok(self.data.len() as u64)
     }
 
-    fn is_remote(&self) -> bool {
-        self.is_remote
+    fn traits(&self) -> SourceTraits<'_> {
+        let local = SourceTraits::default();
+        SourceTraits {
+            worth_reading: if self.is_remote { UNKNOWN_WORTH_READING } else { local.worth_reading },
+            ..local
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kafkacomp_log::read::source::UNKNOWN_WORTH_READING;
-use kafkacomp_log::{OpenSegment, ReadAt, SideFile};
+use kafkacomp_log::{OpenSegment, ReadAt, SideFile, SourceTraits};
 use kafkacomp_records::memory;
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyStopIteration, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -232,15 +232,11 @@ impl ReadAt for PyFile {
         attached(&self.raised, |py| self.read(py, buffer, position, wanted))
     }
 
-    fn worth_reading(&self) -> usize {
-        self.worth_reading
-    }
-
-    fn chunk_size(&self) -> u64 {
-        self.chunk_size
-    }
-
     fn length(&self) -> io::Result<u64> {
         Ok(self.length.load(Ordering::Relaxed))
+    }
+
+    fn traits(&self) -> SourceTraits<'_> {
+        SourceTraits { worth_reading: self.worth_reading, chunk_size: self.chunk_size, ..SourceTraits::default() }
     }
 }

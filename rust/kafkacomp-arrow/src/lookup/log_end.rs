@@ -58,7 +58,7 @@ pub fn reached_end(partition: &Partition, end: i64, options: &ScanOptions) -> Re
     let source = last.files.open().map_err(io)?;
     let length = source.length().map_err(io)?;
     let (files, source) = (last.files.as_ref(), source.as_ref());
-    let reads_indexes = !source.is_remote() || partition.is_within(options.horizon);
+    let reads_indexes = !source.traits().is_remote() || partition.is_within(options.horizon);
     let file = LastFile { name, files, source, position: length, end, length, has_zero_tail: false, reads_indexes };
     let witness = partition.checkpoints.reached.beyond(end, &file);
     Ok(witness.map_err(|error| ScanError::chunk(&last.name, error))?.map(|witness| witness.end()))

@@ -77,7 +77,7 @@ fn is_confirmed(
     last: Option<BatchHeader>,
     end: i64,
 ) -> Result<bool, ScanError> {
-    if source.is_remote() {
+    if source.traits().is_remote() {
         return Ok(true);
     }
     let indexed = last_indexed(segment.files.as_ref(), segment.base_offset_or_zero());

@@ -93,7 +93,7 @@ pub fn split(segment: &Segment, split_bytes: u64, options: &ScanOptions) -> Resu
 /// The end of the split that begins at `begin`: the end of a chunk of the source, so that few chunks are fetched for two
 /// splits.
 fn chunk_boundary(source: &dyn ReadAt, begin: u64, split_bytes: u64) -> u64 {
-    let chunk_size = source.chunk_size().max(1);
+    let chunk_size = source.traits().chunk_size.max(1);
     let chunks = |position: u64| position / chunk_size;
     let last = chunks(begin.saturating_add(split_bytes)).max(chunks(begin).saturating_add(1));
     last.saturating_mul(chunk_size)
@@ -136,7 +136,7 @@ impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
         let mut left = MOST_CANDIDATES;
         let stopped_at = loop {
             let mut hop = walk.next_batch()?;
-            if matches!(hop, Hop::Corrupt(_)) && !self.source.is_remote() {
+            if matches!(hop, Hop::Corrupt(_)) && !self.source.traits().is_remote() {
                 // What follows corrupt bytes may be out of order, too.
                 let (next, _) = <Resync>::new(walk.position(), self.length).next_intact_of_walk(
                     self.source,
@@ -235,7 +235,7 @@ impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
         let is_meant = header.last_offset <= entry.offset
             && self.entry_before.is_none_or(|before| header.last_offset > before.offset)
             // Only batches in their places count; in an object store, it is unknown which are.
-            && (self.source.is_remote() || self.reached.is_none_or(|reached| header.last_offset > reached));
+            && (self.source.traits().is_remote() || self.reached.is_none_or(|reached| header.last_offset > reached));
         let is_intact = is_meant
             && whole_batch(self.source, &header, MOST_CHECKED, &mut buffer)?.is_some_and(|batch| batch.is_valid());
         Ok(is_intact.then_some(position))

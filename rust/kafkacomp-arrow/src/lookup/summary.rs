@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kafkacomp_log::index::MAX_RELATIVE_OFFSET;
 use kafkacomp_log::map::truncation::truncation;
-use kafkacomp_log::{Compaction, LogFormat, OpenTransaction, OpenTransactions, ReadAt, SegmentSummary, Summarizer};
+use kafkacomp_log::{
+    Compaction, LogFormat, OpenTransaction, OpenTransactions, ReadAt, SegmentSummary, SourceTraits, Summarizer,
+};
 
 use crate::lookup::log_format::log_format_of;
 use crate::missing::{MissingOffsets, PartitionId};
@@ -41,7 +43,7 @@ pub struct JudgedOffsets {
 pub fn judged_offsets(partition: &Partition, options: &ScanOptions) -> Result<Option<JudgedOffsets>, ScanError> {
     for segment in &partition.segments {
         let source = segment.files.open().map_err(|error| ScanError::io(&segment.name, error))?;
-        if source.is_remote() && !partition.is_within(options.horizon) {
+        if source.traits().is_remote() && !partition.is_within(options.horizon) {
             return Ok(None);
         }
     }
@@ -135,27 +137,11 @@ impl ReadAt for Counted {
         Ok(read)
     }
 
-    fn as_slice(&self) -> Option<&[u8]> {
-        self.source.as_slice()
-    }
-
-    fn worth_reading(&self) -> usize {
-        self.source.worth_reading()
-    }
-
-    fn is_remote(&self) -> bool {
-        self.source.is_remote()
-    }
-
-    fn chunk_size(&self) -> u64 {
-        self.source.chunk_size()
-    }
-
-    fn check_interrupt(&self) -> std::io::Result<()> {
-        self.source.check_interrupt()
-    }
-
     fn length(&self) -> std::io::Result<u64> {
         self.source.length()
+    }
+
+    fn traits(&self) -> SourceTraits<'_> {
+        SourceTraits { ahead: None, ..self.source.traits() }
     }
 }

@@ -63,7 +63,7 @@ impl Chunk {
 
     /// Whether the bytes lie where the segment has them, and not in a buffer.
     pub fn is_in_memory(&self) -> bool {
-        self.source.as_ref().is_some_and(|source| source.0.as_slice().is_some())
+        self.source.as_ref().is_some_and(|source| source.0.traits().bytes.is_some())
     }
 
     /// A chunk that has an error and no batches.

@@ -6,7 +6,7 @@
 //!
 //! A time bound skips whole segments only. Records decide within a segment that is read, because some writers understated the
 //! greatest timestamp in the header of a batch. A segment is skipped if the headers of all its batches are earlier. From a remote
-//! source ([`ReadAt::is_remote`]), not all headers are read: the last entry of `.timeindex` is trusted if the batch with its offset
+//! source ([`kafkacomp_log::SourceTraits::is_remote`]), not all headers are read: the last entry of `.timeindex` is trusted if the batch with its offset
 //! has its timestamp and no batch after that one is later.
 
 use kafkacomp_log::index::offset::OffsetIndex;
@@ -55,7 +55,7 @@ impl Start<'_> {
         let position = self.by_offset(start_offset)?.max(self.begin);
         // A page that was written over the beginning may have what the index does not lead to.
         if position > self.begin
-            && !self.source.is_remote()
+            && !self.source.traits().is_remote()
             && let Ok(Hop::Batch(first)) = HeaderWalk::new(self.source, self.begin, self.length).next_batch()
             && first.last_offset >= start_offset
         {
@@ -72,7 +72,7 @@ impl Start<'_> {
     /// The segment cannot be read.
     pub fn earlier(&self, timestamp: i64) -> Result<Option<Earlier>, ScanError> {
         let Some(base_offset) = self.segment.base_offset else { return Ok(None) };
-        if !self.source.is_remote() {
+        if !self.source.traits().is_remote() {
             return self.all_earlier(HeaderWalk::sparse(self.source, 0, self.length), timestamp, None);
         }
         let index = self.side_file(SideFile::TimeIndex);
@@ -169,7 +169,8 @@ impl Start<'_> {
     /// The position after the batch with `last_offset`, by the offset index: a hint for how far to read from a remote source.
     /// `None` if there is no end offset, or the source is local.
     pub fn likely_stop(&self, last_offset: i64) -> Option<u64> {
-        let base_offset = self.segment.base_offset.filter(|_| last_offset < i64::MAX && self.source.is_remote())?;
+        let base_offset =
+            self.segment.base_offset.filter(|_| last_offset < i64::MAX && self.source.traits().is_remote())?;
         let data = self.side_file(SideFile::OffsetIndex)?;
         let index = OffsetIndex::parse(&data, base_offset).ok()?;
         // The first entry after the offset may be that of the batch with the offset.

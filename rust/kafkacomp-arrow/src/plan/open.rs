@@ -161,7 +161,7 @@ impl Open {
             Checksums::Ignored
         } else if options.planner_verifies() || self.anomaly.is_some() {
             Checksums::Verified
-        } else if self.source.0.as_slice().is_some() && waiting.load(Ordering::Relaxed) == 0 {
+        } else if self.source.0.traits().bytes.is_some() && waiting.load(Ordering::Relaxed) == 0 {
             Checksums::Shared
         } else {
             Checksums::Later
@@ -170,7 +170,7 @@ impl Open {
 
     /// Whether the planner reads the next chunk itself, because no bytes of a file were read ahead.
     pub fn reads_now(&self) -> bool {
-        self.source.0.as_slice().is_none() && self.ahead.as_ref().is_none_or(|ahead| ahead.is_empty())
+        self.source.0.traits().bytes.is_none() && self.ahead.as_ref().is_none_or(|ahead| ahead.is_empty())
     }
 
     /// Reads a chunk of about `target` bytes, and returns its length and what follows it. `waiting` is the number of threads that wait
@@ -257,7 +257,7 @@ impl Open {
                 let next = self.reader.resync(self.source.0.as_ref())?;
                 let fault = self.unreadable.as_ref().and_then(|source| source.fault(position, next));
                 // What an object store does not return now, it may return to the next request: no evidence for a judgement.
-                let is_judged = fault.is_none() || !self.source.0.is_remote();
+                let is_judged = fault.is_none() || !self.source.0.traits().is_remote();
                 let error = match fault {
                     Some(error) => ScanError::io(&name, error),
                     None => ScanError::record(&name, error),

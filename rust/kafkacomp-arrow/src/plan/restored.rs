@@ -3,8 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
-use kafkacomp_log::ReadAt;
 use kafkacomp_log::read::source::read_full;
+use kafkacomp_log::{ReadAt, SourceTraits};
 use kafkacomp_records::record::BatchHead;
 use kafkacomp_records::record::batch::HEADER_SIZE_UP_TO_MAGIC;
 
@@ -48,7 +48,7 @@ impl ReadAt for RestoredBatch {
         self.source.length()
     }
 
-    fn check_interrupt(&self) -> io::Result<()> {
-        self.source.check_interrupt()
+    fn traits(&self) -> SourceTraits<'_> {
+        SourceTraits { bytes: None, ahead: None, ..self.source.traits() }
     }
 }

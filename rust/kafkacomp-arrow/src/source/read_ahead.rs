@@ -18,7 +18,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use kafkacomp_log::read::source::read_full;
-use kafkacomp_log::{ChunkBuffer, ReadAt, is_unreadable};
+use kafkacomp_log::{ChunkBuffer, ReadAt, SourceTraits, TakeAhead, is_unreadable};
 use kafkacomp_records::memory;
 
 use crate::columns::pool::BufferPool;
@@ -324,7 +324,7 @@ impl ReadAhead {
             state.waiting -= 1;
             if time.timed_out() {
                 drop(state);
-                self.source.check_interrupt()?;
+                self.source.traits().check_interrupt()?;
                 state = lock(&self.state);
             }
         }
@@ -377,6 +377,16 @@ impl ReadAt for ReadAhead {
         self.source.read_at(buffer, position)
     }
 
+    fn length(&self) -> io::Result<u64> {
+        self.source.length()
+    }
+
+    fn traits(&self) -> SourceTraits<'_> {
+        SourceTraits { ahead: Some(self), ..self.source.traits() }
+    }
+}
+
+impl TakeAhead for ReadAhead {
     fn take_ahead(&self, position: u64, before: &[u8], buffer: &mut ChunkBuffer) -> io::Result<bool> {
         if self.at(position)?.is_none() {
             return Ok(false);
@@ -404,26 +414,6 @@ impl ReadAt for ReadAhead {
         state.taken = taken;
         state.keep(old);
         Ok(true)
-    }
-
-    fn worth_reading(&self) -> usize {
-        self.source.worth_reading()
-    }
-
-    fn is_remote(&self) -> bool {
-        self.source.is_remote()
-    }
-
-    fn chunk_size(&self) -> u64 {
-        self.source.chunk_size()
-    }
-
-    fn check_interrupt(&self) -> io::Result<()> {
-        self.source.check_interrupt()
-    }
-
-    fn length(&self) -> io::Result<u64> {
-        self.source.length()
     }
 }
 

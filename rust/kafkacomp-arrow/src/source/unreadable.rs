@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::sync::lock;
-use kafkacomp_log::{ReadAt, is_unreadable};
+use kafkacomp_log::{ReadAt, SourceTraits, is_unreadable};
 
 /// The least number of bytes of a read around unreadable bytes: the block size of disks and file systems.
 const BLOCK: usize = 4 << 10;
@@ -84,28 +84,12 @@ impl ReadAt for SkipUnreadable {
         }
     }
 
-    fn as_slice(&self) -> Option<&[u8]> {
-        self.source.as_slice()
-    }
-
-    fn worth_reading(&self) -> usize {
-        self.source.worth_reading()
-    }
-
-    fn chunk_size(&self) -> u64 {
-        self.source.chunk_size()
-    }
-
-    fn is_remote(&self) -> bool {
-        self.source.is_remote()
-    }
-
-    fn check_interrupt(&self) -> io::Result<()> {
-        self.source.check_interrupt()
-    }
-
     fn length(&self) -> io::Result<u64> {
         self.source.length()
+    }
+
+    fn traits(&self) -> SourceTraits<'_> {
+        SourceTraits { ahead: None, ..self.source.traits() }
     }
 }
 

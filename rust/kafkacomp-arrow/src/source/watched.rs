@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use kafkacomp_log::read::segment_files::Sibling;
-use kafkacomp_log::{OpenSegment, ReadAt, SideFile};
+use kafkacomp_log::{CheckInterrupt, OpenSegment, ReadAt, SideFile, SourceTraits};
 
 use crate::options::Segment;
 
@@ -19,7 +19,7 @@ pub trait Watch: Send + Sync + Debug {
         Ok(())
     }
 
-    /// Called at least once per megabyte, see [`ReadAt::check_interrupt`].
+    /// Called at least once per megabyte, see [`SourceTraits::check_interrupt`].
     ///
     /// # Errors
     /// The interruption.
@@ -91,29 +91,19 @@ impl ReadAt for Watched {
         self.inner.read_at(buffer, position)
     }
 
-    fn as_slice(&self) -> Option<&[u8]> {
-        self.inner.as_slice()
-    }
-
-    fn worth_reading(&self) -> usize {
-        self.inner.worth_reading()
-    }
-
-    fn chunk_size(&self) -> u64 {
-        self.inner.chunk_size()
-    }
-
-    fn is_remote(&self) -> bool {
-        self.inner.is_remote()
-    }
-
-    fn check_interrupt(&self) -> io::Result<()> {
-        self.watch.check_interrupt()?;
-        self.inner.check_interrupt()
-    }
-
     fn length(&self) -> io::Result<u64> {
         self.watch.before_read()?;
         self.inner.length()
+    }
+
+    fn traits(&self) -> SourceTraits<'_> {
+        SourceTraits { ahead: None, interrupt: Some(self), ..self.inner.traits() }
+    }
+}
+
+impl CheckInterrupt for Watched {
+    fn check_interrupt(&self) -> io::Result<()> {
+        self.watch.check_interrupt()?;
+        self.inner.traits().check_interrupt()
     }
 }

@@ -7,7 +7,7 @@ use kafkacomp_arrow::lookup::split_boundaries::SplitBoundaries;
 use kafkacomp_arrow::{Checkpoints, Partition, Segment, TransactionsIn};
 use kafkacomp_log::map::LogFile;
 use kafkacomp_log::read::segment_files::Sibling;
-use kafkacomp_log::{Compaction, InMemory, OffsetPosition, OpenSegment, ReadAt, SideFile};
+use kafkacomp_log::{Compaction, InMemory, OffsetPosition, OpenSegment, ReadAt, SideFile, SourceTraits};
 
 use crate::truth::logs::{File, Log, PAGE, Random};
 
@@ -209,8 +209,8 @@ impl ReadAt for Source {
         InMemory(&self.0[..]).read_at(&mut buffer[..size], position)
     }
 
-    fn as_slice(&self) -> Option<&[u8]> {
-        Some(&self.0[..]).filter(|_| self.1 == Reading::Slice)
+    fn traits(&self) -> SourceTraits<'_> {
+        SourceTraits { bytes: Some(&self.0[..]).filter(|_| self.1 == Reading::Slice), ..SourceTraits::default() }
     }
 
     fn length(&self) -> io::Result<u64> {

@@ -156,7 +156,7 @@ impl Search<'_> {
 /// there is no such entry, if an entry does not agree with the segment, or if the segment is remote, where the index and each
 /// entry that is compared would take a request.
 fn position_before(files: &dyn OpenSegment, source: &dyn ReadAt, offset: i64) -> u64 {
-    if source.is_remote() {
+    if source.traits().is_remote() {
         return 0;
     }
     let data = files.offset_index();

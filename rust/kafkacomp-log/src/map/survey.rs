@@ -297,7 +297,9 @@ impl Survey {
 
 /// Whether the checksum of a batch is wrong.
 fn is_corrupt(source: &dyn ReadAt, batch: Option<BatchHeader>, end: u64) -> Result<bool, ReadError> {
-    let Some(BatchHeader { position, size, .. }) = batch.filter(|_| !source.is_remote()) else { return Ok(false) };
+    let Some(BatchHeader { position, size, .. }) = batch.filter(|_| !source.traits().is_remote()) else {
+        return Ok(false);
+    };
     Ok(<Resync>::new(position, end).verify(source, position, size)?.is_err())
 }
 

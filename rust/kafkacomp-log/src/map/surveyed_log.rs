@@ -84,7 +84,7 @@ impl<'s> SurveyedLog<'s> {
         accept: &mut AcceptIn<'_>,
     ) -> Result<Self, FileError> {
         Self::surveyed(files, max_output_size, accept, &mut |source, _| {
-            if source.is_remote() { Ok(None) } else { Survey::light(source).map(Some) }
+            if source.traits().is_remote() { Ok(None) } else { Survey::light(source).map(Some) }
         })
     }
 

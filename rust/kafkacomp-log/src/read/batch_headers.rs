@@ -103,12 +103,12 @@ struct Window<'s> {
 
 impl<'s> Window<'s> {
     fn new(source: &'s dyn ReadAt) -> Self {
-        Self { source, buffer: Vec::new(), begin: 0, at_once: source.worth_reading() }
+        Self { source, buffer: Vec::new(), begin: 0, at_once: source.traits().worth_reading }
     }
 
     /// Up to `size` bytes at `position`, fewer at the source's end.
     fn bytes(&mut self, position: u64, size: usize) -> std::result::Result<&[u8], ReadError> {
-        if let Some(all) = self.source.as_slice() {
+        if let Some(all) = self.source.traits().bytes {
             return Ok(part(all, position, size));
         }
         let inside = |begin: u64, length: usize| {
@@ -118,7 +118,7 @@ impl<'s> Window<'s> {
         let at = if let Some(at) = inside(self.begin, self.buffer.len()) {
             at
         } else {
-            self.source.check_interrupt()?;
+            self.source.traits().check_interrupt()?;
             let size_read = size.max(self.at_once);
             memory::resize(&mut self.buffer, size_read).map_err(std::io::Error::from)?;
             self.begin = position;
@@ -156,7 +156,7 @@ impl<'s> HeaderWalk<'s> {
     /// source is remote.
     pub fn sparse(source: &'s dyn ReadAt, position: u64, end: u64) -> Self {
         let mut walk = Self::new(source, position, end);
-        walk.is_sparse = !source.is_remote();
+        walk.is_sparse = !source.traits().is_remote();
         if walk.is_sparse {
             walk.window.at_once = RECORD_BATCH_OVERHEAD;
         }
@@ -238,7 +238,7 @@ pub fn next_entry_from(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::InMemory;
+    use crate::{InMemory, SourceTraits};
 
     /// Batches without records: base offset, last offset delta.
     fn batch(base_offset: i64, delta: i32) -> Vec<u8> {
@@ -258,8 +258,8 @@ mod tests {
             InMemory(&self.0).read_at(buffer, position)
         }
 
-        fn worth_reading(&self) -> usize {
-            100
+        fn traits(&self) -> SourceTraits<'_> {
+            SourceTraits { worth_reading: 100, ..SourceTraits::default() }
         }
 
         fn length(&self) -> std::io::Result<u64> {

@@ -189,7 +189,7 @@ impl<F: Continuation> Chunks<F> {
         target: usize,
         mut take: impl FnMut(&mut F, &[u8], u64) -> (usize, Stopped),
     ) -> Result<(usize, ChunkEnd), ReadError> {
-        source.check_interrupt()?;
+        source.traits().check_interrupt()?;
         let (position, left) = (self.position, self.left());
         let size = |wanted: u64| usize::try_from(left.min(wanted)).unwrap_or(usize::MAX);
         let mut wanted = size(target.max(MIN_READ) as u64);
@@ -199,7 +199,7 @@ impl<F: Continuation> Chunks<F> {
             // The last batch was larger than usual: free the memory.
             *buffer = ChunkBuffer::default();
         }
-        let in_memory = source.as_slice();
+        let in_memory = source.traits().bytes;
         let mut in_window = in_memory.is_none();
         let mut unreadable = None;
         let mut used = 0;
@@ -275,7 +275,8 @@ impl<F: Continuation> Chunks<F> {
         let missing = whole.saturating_sub(known as u64);
         let is_worth = used > 0 && kept >= MIN_READ && missing <= kept as u64 && whole <= self.left();
         // A request to a remote store takes longer than copying a batch.
-        (is_worth && source.as_slice().is_none() && !source.is_remote()).then_some(usize::try_from(whole).ok()?)
+        (is_worth && source.traits().bytes.is_none() && !source.traits().is_remote())
+            .then_some(usize::try_from(whole).ok()?)
     }
 
     /// Why the chunk ends, of whose `known` bytes `used` are complete batches; or the size of its first batch, if that must
@@ -320,7 +321,7 @@ impl<F: Continuation> Chunks<F> {
         buffer: &mut ChunkBuffer,
         size: u64,
     ) -> Result<record::Result<()>, ReadError> {
-        if size <= CAPACITY as u64 || source.as_slice().is_some() {
+        if size <= CAPACITY as u64 || source.traits().bytes.is_some() {
             return Ok(Ok(()));
         }
         if !self.verifies && !is_hollow(source, self.position, size)? {
@@ -339,7 +340,9 @@ impl<F: Continuation> Chunks<F> {
     /// has, and those after them that the source has read ahead.
     fn begin_buffer(&mut self, source: &dyn ReadAt, buffer: &mut ChunkBuffer) -> io::Result<usize> {
         let kept = self.search.window.rest(self.position, usize::MAX);
-        if source.take_ahead(self.position.saturating_add(kept.len() as u64), kept, buffer)? {
+        if let Some(ahead) = source.traits().ahead
+            && ahead.take_ahead(self.position.saturating_add(kept.len() as u64), kept, buffer)?
+        {
             self.search.window.keep(self.position, &[])?;
             return Ok(buffer.len());
         }
@@ -351,7 +354,7 @@ impl<F: Continuation> Chunks<F> {
         let mut window = Vec::new();
         let mut at = self.position.saturating_add(known);
         while at < self.end {
-            source.check_interrupt()?;
+            source.traits().check_interrupt()?;
             let size = self.end.saturating_sub(at).min(ZEROS as u64) as usize;
             let piece = read_part(source, at, size, &mut window)?;
             if piece.len() < size {
@@ -377,7 +380,7 @@ fn is_hollow(source: &dyn ReadAt, position: u64, size: u64) -> Result<bool, Read
     let (mut at, end) = (position, position.saturating_add(size));
     let (mut zeros, mut others) = (0_u64, CAPACITY as u64);
     while at < end {
-        source.check_interrupt()?;
+        source.traits().check_interrupt()?;
         let piece = read_part(source, at, end.saturating_sub(at).min(ZEROS as u64) as usize, &mut window)?;
         if piece.is_empty() {
             break;
@@ -398,7 +401,7 @@ fn is_hollow(source: &dyn ReadAt, position: u64, size: u64) -> Result<bool, Read
 
 /// The `length` bytes of the chunk that begins at `position`: in `buffer`, or in the source if it is in memory.
 pub fn chunk_bytes<'b>(source: &'b dyn ReadAt, buffer: &'b [u8], position: u64, length: usize) -> &'b [u8] {
-    source.as_slice().map_or_else(|| part(buffer, 0, length), |all| part(all, position, length))
+    source.traits().bytes.map_or_else(|| part(buffer, 0, length), |all| part(all, position, length))
 }
 
 impl ChunkReader {

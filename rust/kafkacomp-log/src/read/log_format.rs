@@ -75,7 +75,7 @@ impl LogFormat {
     /// The bytes cannot be read.
     pub fn of_named_content(source: &dyn ReadAt, length: u64, name: &str) -> Result<Option<Self>, ReadError> {
         let named = Self::of_name(name);
-        let is_bounded = named.is_some() && source.as_slice().is_none();
+        let is_bounded = named.is_some() && source.traits().bytes.is_none();
         Self::of_entries(source, length, if is_bounded { MOST_READ } else { u64::MAX }, named)
     }
 

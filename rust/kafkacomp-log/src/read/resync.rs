@@ -241,7 +241,7 @@ impl<F: Layout> Resync<F> {
                 self.window.load(source, at, next, self.end)?;
                 running.update(self.window.slice(source, at, next));
             } else {
-                source.check_interrupt()?;
+                source.traits().check_interrupt()?;
                 let size = next.saturating_sub(at) as usize;
                 let piece = read_part(source, at, size, &mut scratch)?;
                 if piece.len() < size {

@@ -8,10 +8,10 @@ use std::path::Path;
 use super::chunk_buffer::ChunkBuffer;
 use kafkacomp_records::memory;
 
-/// [`ReadAt::worth_reading`] of a source whose latency is unknown: it may be an object store.
+/// [`SourceTraits::worth_reading`] of a source whose latency is unknown: it may be an object store.
 pub const UNKNOWN_WORTH_READING: usize = 4 << 20;
 
-/// The greatest [`ReadAt::worth_reading`] of a source that is not remote.
+/// The greatest [`SourceTraits::worth_reading`] of a source that is not remote.
 const LOCAL_WORTH_READING: usize = 64 << 10;
 
 /// A source that is read by position. Reads are independent of one another, so that threads can share it.
@@ -22,35 +22,47 @@ pub trait ReadAt: Send + Sync {
     /// An I/O error.
     fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize>;
 
-    /// All bytes, if they are in memory and can be read without a copy.
-    fn as_slice(&self) -> Option<&[u8]> {
-        None
-    }
-
-    /// The number of bytes whose transfer takes about as long as the overhead of a read. It pays to read up to as many
-    /// unneeded bytes if that saves a read.
-    fn worth_reading(&self) -> usize {
-        4 << 10
-    }
-
-    /// Whether each read is a request to a remote store. Then an index that agrees with what was read is trusted, to avoid
-    /// reading every header.
-    fn is_remote(&self) -> bool {
-        self.worth_reading() > LOCAL_WORTH_READING
-    }
-
-    /// The size of the chunks in which the source is stored, each of which is fetched as a whole; 1 if there are none.
-    fn chunk_size(&self) -> u64 {
-        1
-    }
-
-    /// Replaces the content of `buffer` by `before` and the bytes from `position` on, if the source has read them ahead and they
-    /// need not be copied; otherwise returns `false` and leaves it as it is.
+    /// The current length in bytes.
     ///
     /// # Errors
-    /// That of reading them.
-    fn take_ahead(&self, _position: u64, _before: &[u8], _buffer: &mut ChunkBuffer) -> io::Result<bool> {
-        Ok(false)
+    /// An I/O error.
+    fn length(&self) -> io::Result<u64>;
+
+    /// What a reader may rely on beyond that. A source over another one returns those of the other one, changed where it differs.
+    fn traits(&self) -> SourceTraits<'_> {
+        SourceTraits::default()
+    }
+}
+
+/// What is known of a source.
+#[derive(Clone, Copy)]
+pub struct SourceTraits<'s> {
+    /// All bytes, if they are in memory and can be read without a copy.
+    pub bytes: Option<&'s [u8]>,
+    /// The number of bytes whose transfer takes about as long as the overhead of a read. It pays to read up to as many unneeded
+    /// bytes if that saves a read.
+    pub worth_reading: usize,
+    /// The size of the chunks in which the source is stored, each of which is fetched as a whole; 1 if there are none.
+    pub chunk_size: u64,
+    /// The bytes that are read ahead.
+    pub ahead: Option<&'s dyn TakeAhead>,
+    /// The check for an interrupt of the reader.
+    pub interrupt: Option<&'s dyn CheckInterrupt>,
+}
+
+impl Default for SourceTraits<'_> {
+    /// Those of a local file.
+    fn default() -> Self {
+        Self { bytes: None, worth_reading: 4 << 10, chunk_size: 1, ahead: None, interrupt: None }
+    }
+}
+
+impl SourceTraits<'_> {
+    /// Whether each read is a request to a remote store. Then an index that agrees with what was read is trusted, to avoid
+    /// reading every header.
+    #[must_use]
+    pub fn is_remote(&self) -> bool {
+        self.worth_reading > LOCAL_WORTH_READING
     }
 
     /// Checks whether the reader was interrupted or closed. Every operation that may take long calls it at least once per
@@ -58,15 +70,28 @@ pub trait ReadAt: Send + Sync {
     ///
     /// # Errors
     /// The interruption.
-    fn check_interrupt(&self) -> io::Result<()> {
-        Ok(())
+    pub fn check_interrupt(&self) -> io::Result<()> {
+        self.interrupt.map_or(Ok(()), CheckInterrupt::check_interrupt)
     }
+}
 
-    /// The current length in bytes.
+/// A source that reads ahead.
+pub trait TakeAhead {
+    /// Replaces the content of `buffer` by `before` and the bytes from `position` on, if they have been read ahead and need not be
+    /// copied; otherwise returns `false` and leaves it as it is.
     ///
     /// # Errors
-    /// An I/O error.
-    fn length(&self) -> io::Result<u64>;
+    /// That of reading them.
+    fn take_ahead(&self, position: u64, before: &[u8], buffer: &mut ChunkBuffer) -> io::Result<bool>;
+}
+
+/// A source whose reader can be interrupted.
+pub trait CheckInterrupt {
+    /// See [`SourceTraits::check_interrupt`].
+    ///
+    /// # Errors
+    /// The interruption.
+    fn check_interrupt(&self) -> io::Result<()>;
 }
 
 /// Opens a file of a log. A FIFO, socket or device is refused before it is opened: opening a FIFO waits for a writer, and
@@ -119,12 +144,12 @@ impl<T: AsRef<[u8]> + Send + Sync> ReadAt for InMemory<T> {
         io::Read::read(&mut part(self.0.as_ref(), position, buffer.len()), buffer)
     }
 
-    fn as_slice(&self) -> Option<&[u8]> {
-        Some(self.0.as_ref())
-    }
-
     fn length(&self) -> io::Result<u64> {
         Ok(self.0.as_ref().len() as u64)
+    }
+
+    fn traits(&self) -> SourceTraits<'_> {
+        SourceTraits { bytes: Some(self.0.as_ref()), ..SourceTraits::default() }
     }
 }
 
@@ -142,7 +167,7 @@ pub(crate) fn read_part<'b>(
     size: usize,
     buffer: &'b mut Vec<u8>,
 ) -> io::Result<&'b [u8]> {
-    if let Some(all) = source.as_slice() {
+    if let Some(all) = source.traits().bytes {
         return Ok(part(all, position, size));
     }
     memory::resize(buffer, size)?;

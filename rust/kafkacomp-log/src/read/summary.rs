@@ -314,7 +314,7 @@ impl<'t> Summarizer<'t> {
         let mut position = 0;
         let mut header = [0; MESSAGE_HEADER];
         while position < end {
-            source.check_interrupt()?;
+            source.traits().check_interrupt()?;
             let read = read_full(source, &mut header, position)?;
             let size = be_i32(&header[..read], 0).filter(|&size| size >= HEADER_LENGTH_V0 as i32);
             let next =

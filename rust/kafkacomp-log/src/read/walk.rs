@@ -84,7 +84,7 @@ pub fn walk_chunks<B>(
     visit: &mut dyn FnMut(SegmentPart<'_>, u64) -> ControlFlow<B>,
 ) -> Result<ControlFlow<B>, ReadError> {
     let end = chunks.end();
-    let target = if source.is_remote() { REMOTE_CHUNK } else { CHUNK };
+    let target = if source.traits().is_remote() { REMOTE_CHUNK } else { CHUNK };
     let mut buffer = ChunkBuffer::default();
     loop {
         let position = chunks.position();

@@ -48,7 +48,7 @@ impl Window {
     /// The bytes of `[from, to)`, which were loaded.
     pub(super) fn slice<'b>(&'b self, source: &'b dyn ReadAt, from: u64, to: u64) -> &'b [u8] {
         let length = usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
-        source.as_slice().map_or_else(|| self.rest(from, length), |all| part(all, from, length))
+        source.traits().bytes.map_or_else(|| self.rest(from, length), |all| part(all, from, length))
     }
 
     /// Replaces the content.
@@ -82,10 +82,10 @@ impl Window {
     /// Reads the missing bytes of `[from, to)`, and somewhat more, from a source that ends at `end`. As many of the bytes
     /// before `from` are kept as there is room for.
     pub(super) fn load(&mut self, source: &dyn ReadAt, from: u64, to: u64, end: u64) -> Result<(), ReadError> {
-        let is_here = source.as_slice().is_some() || self.has(from, to);
+        let is_here = source.traits().bytes.is_some() || self.has(from, to);
         // The check takes longer than processing a small batch.
         if !is_here || self.looked_at.is_none_or(|at| from.abs_diff(at) >= STEP) {
-            source.check_interrupt()?;
+            source.traits().check_interrupt()?;
             self.looked_at = Some(from);
         }
         if is_here {
@@ -95,7 +95,7 @@ impl Window {
             self.buffer.clear();
             self.begin = from;
         }
-        let step = STEP.max(source.worth_reading() as u64);
+        let step = STEP.max(source.traits().worth_reading as u64);
         let target = to.max(self.end().saturating_add(step)).min(end);
         if target.saturating_sub(self.begin) > CAPACITY as u64 {
             let begin = from.min(target.saturating_sub(CAPACITY as u64 / 2)).max(self.begin);
@@ -167,7 +167,7 @@ fn extend(
         if *at < end {
             break;
         }
-        source.check_interrupt()?;
+        source.traits().check_interrupt()?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kafkacomp_log::map::{LogFile, OffsetRange};
 use kafkacomp_log::read::segment_files::Sibling;
-use kafkacomp_log::{MemorySegment, OpenSegment, ReadAt, SideFile};
+use kafkacomp_log::{MemorySegment, OpenSegment, ReadAt, SideFile, SourceTraits};
 
 use crate::lookup::segment_ends::end_offset;
 use crate::options::{OnError, Partition, ScanOptions, Segment};
@@ -151,19 +151,13 @@ impl ReadAt for Shorter {
         self.source.read_at(buffer.get_mut(..size).unwrap_or_default(), position)
     }
 
-    fn worth_reading(&self) -> usize {
-        self.source.worth_reading()
-    }
-
-    fn chunk_size(&self) -> u64 {
-        self.source.chunk_size()
-    }
-
-    fn check_interrupt(&self) -> io::Result<()> {
-        self.source.check_interrupt()
-    }
-
     fn length(&self) -> io::Result<u64> {
         Ok(self.source.length()?.min(self.length))
+    }
+
+    fn traits(&self) -> SourceTraits<'_> {
+        let inner = self.source.traits();
+        let end = usize::try_from(self.length).unwrap_or(usize::MAX);
+        SourceTraits { bytes: inner.bytes.map(|all| all.get(..end).unwrap_or(all)), ahead: None, ..inner }
     }
 }

@@ -229,14 +229,14 @@ impl Planner {
         let reads_ahead = self.options.threads > 1
             && self.options.on_error == OnError::Raise
             && segment.files.is_local()
-            && source.as_slice().is_none();
+            && source.traits().bytes.is_none();
         let ahead = reads_ahead.then(|| Arc::new(ReadAhead::new(Arc::clone(&source), Arc::clone(&self.pool))));
         let mut source = ahead.clone().map_or(source, |source| source as Arc<dyn ReadAt>);
         if let (true, Some((position, _)), Some(offsets)) = (piece.restored.is_some(), piece.bytes, piece.offsets) {
             source = Arc::new(RestoredBatch::new(source, position, offsets).map_err(io)?);
         }
         let length = source.length().map_err(io)?;
-        let judges = !source.is_remote() || current.partition.is_within(self.options.horizon);
+        let judges = !source.traits().is_remote() || current.partition.is_within(self.options.horizon);
         context.log_format = log_format_of(segment, source.as_ref(), length, &self.options)?;
         let ordered = segment.base_offset.is_some();
         let is_split = segment.range.is_some_and(|(start, _)| start > 0);
@@ -434,7 +434,7 @@ impl Planner {
 
 /// Whether reading a segment takes requests.
 fn is_remote(segment: &Segment) -> bool {
-    segment.files.open().is_ok_and(|source| source.is_remote())
+    segment.files.open().is_ok_and(|source| source.traits().is_remote())
 }
 
 /// Whether no other segment or split follows.

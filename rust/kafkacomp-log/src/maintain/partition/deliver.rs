@@ -276,7 +276,7 @@ impl<'d, 'm, T: Target> Delivery<'d, 'm, T> {
     ) -> Result<ControlFlow<Stopped<B>>, Error> {
         let bytes = self.open(stretch.file)?;
         let source = Source { segment: self.segment(stretch.file), bytes: bytes.as_ref() };
-        let most = if source.bytes.is_remote() { REMOTE_CHUNK } else { CHUNK } as u64;
+        let most = if source.bytes.traits().is_remote() { REMOTE_CHUNK } else { CHUNK } as u64;
         let map = self.map;
         let ids = stretch.facts.clone().map(|index| BatchId { file: stretch.file, index });
         let mut batches = ids.filter_map(|id| Some((id, map.batch(id)?)));
@@ -458,7 +458,7 @@ impl<'d, 'm, T: Target> Delivery<'d, 'm, T> {
 
 /// Reads bytes that were there before.
 fn load(source: &dyn ReadAt, bytes: ByteRange, data: &mut Vec<u8>) -> Result<(), Error> {
-    source.check_interrupt()?;
+    source.traits().check_interrupt()?;
     let size = usize::try_from(bytes.len()).unwrap_or(usize::MAX);
     memory::resize(data, size)?;
     if read_full(source, data, bytes.start())? < size {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::*;
 use crate::read::candidate::EntryLayout;
 use crate::read::test_batches;
+use crate::{CheckInterrupt, SourceTraits};
 use crate::{ChunkBuffer, ChunkEnd, ChunkReader, EntryChunkReader, InMemory, SegmentPart, walk_chunks, walk_segment};
 use kafkacomp_records::checksum::{crc32, crc32c};
 
@@ -419,17 +420,20 @@ fn a_pass_is_interrupted() {
             InMemory(&self.0).read_at(buffer, position)
         }
 
-        fn as_slice(&self) -> Option<&[u8]> {
-            (self.1.load(Ordering::Relaxed).is_multiple_of(2)).then_some(&self.0)
+        fn length(&self) -> std::io::Result<u64> {
+            Ok(self.0.len() as u64)
         }
 
+        fn traits(&self) -> SourceTraits<'_> {
+            let bytes = self.1.load(Ordering::Relaxed).is_multiple_of(2).then_some(self.0.as_slice());
+            SourceTraits { bytes, interrupt: Some(self), ..SourceTraits::default() }
+        }
+    }
+
+    impl CheckInterrupt for Interrupted {
         fn check_interrupt(&self) -> std::io::Result<()> {
             let calls = self.1.fetch_add(2, Ordering::Relaxed);
             if calls > 20 { Err(std::io::Error::other("interrupted")) } else { Ok(()) }
-        }
-
-        fn length(&self) -> std::io::Result<u64> {
-            Ok(self.0.len() as u64)
         }
     }
     for (byte, is_file) in [(1, 0), (1, 1), (0, 0), (0, 1)] {
