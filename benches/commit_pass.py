@@ -37,7 +37,7 @@ class Work:
 
     def scan(self) -> None:
         """Into Arrow columns."""
-        for _ in kc.scan(self.data, topic="flights", partition=0, threads=1):
+        for _ in kc.scan({("flights", 0): self.data}, options=kc.ScanOptions(threads=1)):
             pass
 
     def iterate(self) -> None:

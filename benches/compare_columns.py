@@ -66,7 +66,9 @@ def sides(found: record.RecordBatch) -> dict[str, Callable[[], object]]:
 
 def arrow(data: bytes, binary_type: Literal["binary", "binary_view"]) -> pa.Table:
     """The four columns of a batch as Arrow arrays."""
-    return pa.table(kc.scan(data, columns=COLUMNS, threads=1, verify_crc=False, binary_type=binary_type))
+    return pa.table(
+        kc.scan(data, columns=COLUMNS, options=kc.ScanOptions(threads=1, verify_crc=False, binary_type=binary_type))
+    )
 
 
 def seconds_of(function: Callable[[], object]) -> Callable[[], float]:

@@ -186,7 +186,9 @@ def ready(spark: SparkSession, log: Path, rows: int, folder: Path, columns: str 
     spark.dataSource.register(Ready)
     schema = spark.read.format("kafkacomp").options(**_chosen(columns), path=str(log)).load().schema
     path = folder / f"ready-{columns}.arrow"
-    scanned = kc.scan(log, columns=schema.names, threads=1, timestamp_unit="us", arrow_batch_bytes=2 << 20)
+    scanned = kc.scan(
+        log, columns=schema.names, options=kc.ScanOptions(threads=1, timestamp_unit="us", arrow_batch_bytes=2 << 20)
+    )
     batches = pa.RecordBatchReader.from_stream(scanned)
     with pa.ipc.new_file(path, batches.schema) as out:
         for batch in itertools.islice(batches, READY_BATCHES):

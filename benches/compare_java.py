@@ -40,6 +40,7 @@ from reports import head, save, table
 from turns import in_turn
 
 import kafkacomp as kc
+from grouped import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,7 +129,9 @@ def compare(segment: Segment, mode: str, rounds: int) -> dict[str, Any]:
 def _scan(source: bytes | Path, threads: int, binary_type: BinaryType = "binary") -> pa.RecordBatchReader:
     # A file has topic and partition from its folder; bytes get them by argument, so that all columns are filled.
     named: dict[str, Any] = {"topic": "flights", "partition": 0} if isinstance(source, bytes) else {}
-    return pa.RecordBatchReader.from_stream(kc.scan(source, threads=threads, binary_type=binary_type, **named))
+    return pa.RecordBatchReader.from_stream(
+        kc.scan(source, **grouped(threads=threads, binary_type=binary_type, **named))
+    )
 
 
 def _one_pass(source: bytes | Path, records: int, threads: int, binary_type: BinaryType = "binary") -> float:

@@ -54,14 +54,14 @@ def new(payloads: list[bytes], codec: str, count: int) -> bytes:
 
 def scan(data: bytes, family: str) -> pa.Table:
     """All default columns."""
-    reader = kc.scan(data, topic="flights", partition=0, threads=1, log_format=family)
+    reader = kc.scan({("flights", 0): data}, options=kc.ScanOptions(threads=1, log_format=family))
     return pa.RecordBatchReader.from_stream(reader).read_all()
 
 
 def seconds(data: bytes, family: str) -> float:
     """The processor time of one scan, drained."""
     start = time.process_time()
-    reader = kc.scan(data, topic="flights", partition=0, threads=1, log_format=family)
+    reader = kc.scan({("flights", 0): data}, options=kc.ScanOptions(threads=1, log_format=family))
     for _ in pa.RecordBatchReader.from_stream(reader):
         pass
     return time.process_time() - start

@@ -25,7 +25,7 @@ def test_scan(benchmark: BenchmarkFixture, codec: str, batch: str) -> None:
     data = segment.path.read_bytes()
 
     def scan() -> int:
-        reader = kc.scan(data, topic="flights", partition=0, threads=1)
+        reader = kc.scan({("flights", 0): data}, options=kc.ScanOptions(threads=1))
         return sum(part.num_rows for part in pa.RecordBatchReader.from_stream(reader))
 
     benchmark.extra_info |= {"records": segment.records, "bytes": len(data)}

@@ -18,6 +18,7 @@ import pytest
 
 import kafkacomp as kc
 from golden.expect import SMALL
+from grouped import grouped
 from kafkacomp import record
 
 if TYPE_CHECKING:
@@ -34,13 +35,13 @@ OFFSETS = [offset for _, _, offsets in BATCHES for offset in offsets]
 
 def offsets(source: Any, **options: Any) -> list[int]:
     """The offsets that a scan gives."""
-    found: list[int] = pa.table(kc.scan(source, columns=["offset"], **options)).column("offset").to_pylist()
+    found: list[int] = pa.table(kc.scan(source, columns=["offset"], **grouped(**options))).column("offset").to_pylist()
     return found
 
 
 def until_error(source: Any, **options: Any) -> tuple[list[int], Exception | None, kc.ScanReport]:
     """The offsets that a scan gives before it fails, the exception that it keeps, and its report."""
-    scan = kc.scan(source, columns=["offset"], **options)
+    scan = kc.scan(source, columns=["offset"], **grouped(**options))
     found: list[int] = []
     try:
         for batch in pa.RecordBatchReader.from_stream(scan):
@@ -351,9 +352,9 @@ def test_topic_folder_with_a_strange_name(tmp_path: Path, name: str, caplog: pyt
     """Named itself it is read, without topic and partition or with those given; among others it is skipped by name."""
     made = partition(tmp_path / "log", name)
     columns = ["topic", "partition", "offset"]
-    named: dict[str, Any] = {"topic": "t", "partition": 4}
-    for options, owner in (({}, (None, None)), (named, ("t", 4))):
-        table = pa.table(kc.scan(made, columns=columns, **options))
+    sources: dict[tuple[str | None, int | None], Any] = {(None, None): made, ("t", 4): {("t", 4): made}}
+    for owner, source in sources.items():
+        table = pa.table(kc.scan(source, columns=columns))
         assert table.column("offset").to_pylist() == OFFSETS
         assert set(table.column("topic").to_pylist()) == {owner[0]}
         assert set(table.column("partition").to_pylist()) == {owner[1]}

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import kafkacomp as kc
 from golden.expect import FULL, SMALL
+from grouped import grouped
 from kafkacomp.record import RecordBatchBuilder, build_batches, read_batches
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def record_set(codec: str, batches: int, records: int, size: int = 100, magic: i
 
 def batches(source: Any, **options: Any) -> list[pa.RecordBatch]:
     """The Arrow batches of a scan, whose reader is gone."""
-    found = list(kc.scan(source, **options))
+    found = list(kc.scan(source, **grouped(**options)))
     for batch in found:
         batch.validate(full=True)
     return found
@@ -83,7 +84,7 @@ def outcome(source: Any, options: dict[str, Any]) -> tuple[pa.Table, str | None]
     """The rows of a scan, in plain columns, and its error."""
     found, error = [], None
     try:
-        for batch in kc.scan(source, **options):
+        for batch in kc.scan(source, **grouped(**options)):
             batch.validate(full=True)
             found.append(batch)
     except (kc.KafkaCompError, ValueError) as caught:
@@ -215,7 +216,7 @@ def test_rows_of_all_shapes(codec: str, magic: int, shape: tuple[int, int], limi
     """One record a batch, many, and more than an Arrow batch takes."""
     data = record_set(codec, *shape, magic=magic)
     for threads in (1, 2):
-        wanted = rows(list(kc.scan(data, threads=threads, **limits)))
+        wanted = rows(list(kc.scan(data, **grouped(threads=threads, **limits))))
         found = batches(data, threads=threads, binary_type="binary_view", **limits)
         assert rows(found) == wanted
 
@@ -223,7 +224,7 @@ def test_rows_of_all_shapes(codec: str, magic: int, shape: tuple[int, int], limi
 def test_schema() -> None:
     """Keys, values and header values have the type, and no other column has."""
     for name, arrow_type in TYPES.items():
-        schema = pa.schema(kc.scan(b"", binary_type=name))
+        schema = pa.schema(kc.scan(b"", options=kc.ScanOptions(binary_type=name)))
         assert schema.field("key").type == arrow_type
         assert schema.field("value").type == arrow_type
         assert schema.field("headers").type.value_type.field("value").type == arrow_type
@@ -234,7 +235,7 @@ def test_schema() -> None:
 def test_wrong_name() -> None:
     """The message lists the names."""
     with pytest.raises(ValueError, match="binary_type"):
-        kc.scan(b"", binary_type="string")  # type: ignore[arg-type]
+        kc.scan(b"", options=kc.ScanOptions(binary_type="string"))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -278,10 +279,10 @@ def test_short_values_keep_nothing() -> None:
 def test_kept_batches_are_not_overwritten(codec: str, threads: int) -> None:
     """Buffers return to the pool only when nothing refers to them."""
     first, second = record_set(codec, 100, 100), record_set(codec, 100, 100, size=240)
-    held = list(kc.scan(first, binary_type="binary_view", threads=threads))
+    held = list(kc.scan(first, options=kc.ScanOptions(binary_type="binary_view", threads=threads)))
     for _ in range(3):
-        list(kc.scan(second, binary_type="binary_view", threads=threads))
-    assert rows(held) == rows(list(kc.scan(first, threads=threads)))
+        list(kc.scan(second, options=kc.ScanOptions(binary_type="binary_view", threads=threads)))
+    assert rows(held) == rows(list(kc.scan(first, options=kc.ScanOptions(threads=threads))))
 
 
 @pytest.mark.parametrize("codec", CODECS)
@@ -303,12 +304,14 @@ def test_engines(codec: str, binary_type: Any) -> None:
     """Polars, DuckDB and pandas take every type."""
     data = record_set(codec, 20, 100)
     wanted = [row["value"] for row in rows(batches(data))]
-    frame = pl.DataFrame(kc.scan(data, binary_type=binary_type))
+    frame = pl.DataFrame(kc.scan(data, options=kc.ScanOptions(binary_type=binary_type)))
     assert frame["value"].to_list() == wanted
     assert frame["headers"].to_list()[0][0]["value"] == b"header value %012d" % 0
-    log = kc.scan(data, binary_type=binary_type)  # noqa: F841 - DuckDB finds it by name
+    log = kc.scan(data, options=kc.ScanOptions(binary_type=binary_type))  # noqa: F841 - DuckDB finds it by name
     selected = duckdb.sql("select value from log")
     assert selected is not None
     assert [value for (value,) in selected.fetchall()] == wanted
-    column = pd.DataFrame.from_arrow(kc.scan(data, columns=["value"], binary_type=binary_type))["value"]
+    column = pd.DataFrame.from_arrow(kc.scan(data, columns=["value"], options=kc.ScanOptions(binary_type=binary_type)))[
+        "value"
+    ]
     assert [None if pd.isna(value) else value for value in column] == wanted

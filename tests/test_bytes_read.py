@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
+from grouped import grouped
 from kafkacomp import _kafkacomp, log, message_set
 from kafkacomp.tiered.source import resolve
 
@@ -75,7 +76,7 @@ FILES: dict[str, Callable[[], bytes]] = {
 
 
 def _scan(folder: Path, **options: object) -> None:
-    for _ in kc.scan(str(folder), columns=["offset"], on_error="skip", **options):  # type: ignore[arg-type]
+    for _ in kc.scan(str(folder), columns=["offset"], on_error="skip", **grouped(**options)):
         pass
 
 
@@ -85,8 +86,8 @@ def _offset_for_time(folder: Path) -> None:
 
 
 USES: dict[str, Callable[[Path, Path], object]] = {
-    "scan": lambda folder, _: _scan(folder, threads=1),
-    "scan on threads": lambda folder, _: _scan(folder, threads=3),
+    "scan": lambda folder, _: _scan(folder, options=kc.ScanOptions(threads=1)),
+    "scan on threads": lambda folder, _: _scan(folder, options=kc.ScanOptions(threads=3)),
     "committed": lambda folder, _: _scan(folder, isolation_level="read_committed"),
     "verify": lambda folder, _: log.verify_segment(next(folder.glob("*.log"))),
     "info": lambda folder, _: kc.LogDir(folder).info(deep=True),

@@ -9,6 +9,7 @@ import pytest
 
 import kafkacomp as kc
 from faulty_files import Faulty, unreadable
+from grouped import grouped
 from kafkacomp import record
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def eio(start: int, end: int) -> Callable[[str, int, int, bytes], bytes]:
 
 
 def offsets(url: str, **options: object) -> list[int]:
-    reader = kc.scan(url, columns=["offset"], isolation_level="read_committed", **options)  # type: ignore[arg-type]
+    reader = kc.scan(url, columns=["offset"], isolation_level="read_committed", **grouped(**options))
     found: list[int] = pa.table(reader)["offset"].to_pylist()
     return found
 

@@ -14,6 +14,7 @@ import pytest
 
 import kafkacomp as kc
 from golden.expect import SMALL
+from grouped import grouped
 from kafkacomp._cli import main
 from kafkacomp._losses import unacknowledged
 from kafkacomp.log import MissingRange
@@ -45,7 +46,7 @@ def _corrupt(tmp_path: Path, log: Path) -> Path:
 
 
 def rows_of(source: Path, **options: Any) -> Any:
-    return kc.scan(source, columns=["offset", "value"], **options)
+    return kc.scan(source, columns=["offset", "value"], **grouped(**options))
 
 
 def written(source: Path, target: Path, **options: Any) -> kc.WriteReport:

@@ -65,7 +65,9 @@ def text(value: bytes | None, encoding: str) -> str | None:
 
 @pytest.mark.parametrize("encoding", ["utf8", "base64", "hex"])
 def test_json_lines(folder: Path, encoding: str) -> None:
-    expected = pa.table(kc.scan(folder, columns=COLUMNS.split(","), timestamp_unit="int64")).to_pylist()
+    expected = pa.table(
+        kc.scan(folder, columns=COLUMNS.split(","), options=kc.ScanOptions(timestamp_unit="int64"))
+    ).to_pylist()
     target = export(folder, "x.jsonl", "--bytes", encoding)
     rows = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines() if line]
     assert [list(row) for row in rows] == [COLUMNS.split(",")] * 8

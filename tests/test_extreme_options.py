@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
+from grouped import grouped
 from kafkacomp import broker, gzip, log, lz4, message_set, record, snappy, zstd
 from kafkacomp._cli import main
 from kafkacomp._cli.command import cli
@@ -56,14 +57,17 @@ def validated(data: bytes, options: dict[str, Any]) -> None:
 #: What has the options, and a call with them; it gets a partition's folder, its segment's content and a new folder.
 Call = tuple["Callable[..., Any]", "Callable[[Path, bytes, Path, dict[str, Any]], Any]"]
 CALLS: dict[str, Call] = {
-    "scan": (kc.scan, lambda source, _data, _made, given: list(kc.scan(source, **given))),
+    "scan": (kc.scan, lambda source, _data, _made, given: list(kc.scan(source, **grouped(**given)))),
     "write": (kc.write, lambda _source, _data, made, given: kc.write(ROWS, made, **(TOPIC | given))),
     "recompress": (log.recompress, lambda source, _data, made, given: log.recompress(source, made, **given)),
     "repair": (log.repair, lambda source, _data, made, given: log.repair(source, made, **given)),
     "convert": (log.convert, lambda source, _data, made, given: log.convert(source, made, **(MAGIC | given))),
     "verify_segment": (log.verify_segment, lambda source, _d, _m, given: log.verify_segment(source / SEGMENT, **given)),
     "verify_partition": (log.verify_partition, lambda source, _d, _m, given: log.verify_partition(source, **given)),
-    "LogDir": (log.LogDir, lambda source, _data, _made, given: log.LogDir(source.parent, **given).partitions),
+    "LogDir": (
+        log.LogDir,
+        lambda source, _data, _made, given: log.LogDir(source.parent, **grouped(**given)).partitions,
+    ),
     "advise": (kc.advise, lambda source, _data, _made, given: kc.advise(source, **(QUICK | given))),
     "Settings": (Settings, lambda _source, _data, _made, given: Settings(**given)),
     "build_batches": (record.build_batches, lambda _source, _d, _m, given: record.build_batches(ROWS, **given)),

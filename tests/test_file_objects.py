@@ -12,6 +12,7 @@ import pytest
 
 import kafkacomp as kc
 from faulty_files import Faulty, Gate, raising, unreadable
+from grouped import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +75,7 @@ def test_an_exception_of_a_file_ends_the_scan_as_it_is(
     for threads in THREADS:
         Faulty.reads = 0
         Faulty.fault = raising(error, after)
-        reader = kc.scan(url, threads=threads, on_error=on_error)
+        reader = kc.scan(url, on_error=on_error, options=kc.ScanOptions(threads=threads))
         with pytest.raises(type(error)) as raised:
             list(reader)
         assert is_it(raised.value, error)
@@ -93,7 +94,7 @@ def test_an_exception_while_opening(url: str, error: BaseException, on_error: An
     setattr(Faulty, place, staticmethod(fail))
     for isolation_level, bounds in (("read_committed", {}), ("read_uncommitted", {"start_offset": 5_000})):
         with pytest.raises(type(error)) as raised:  # the log directory's checkpoints are read by scan itself
-            list(kc.scan(url, on_error=on_error, isolation_level=isolation_level, **bounds))  # type: ignore[arg-type]
+            list(kc.scan(url, on_error=on_error, isolation_level=isolation_level, **grouped(**bounds)))  # type: ignore[arg-type]
         assert raised.value is error
 
 
@@ -102,7 +103,7 @@ def test_stop_iteration_is_not_the_end(url: str, threads: int) -> None:
     """A for loop over the reader would take it for that."""
     Faulty.fault = raising(StopIteration("mine"))
     with pytest.raises(RuntimeError, match="a file object raised StopIteration") as raised:
-        list(kc.scan(url, threads=threads))
+        list(kc.scan(url, options=kc.ScanOptions(threads=threads)))
     assert isinstance(raised.value.__cause__, StopIteration)
 
     def progress(_done: int, _total: int) -> None:
@@ -110,7 +111,7 @@ def test_stop_iteration_is_not_the_end(url: str, threads: int) -> None:
 
     Faulty.fault = None
     with pytest.raises(RuntimeError, match="progress raised StopIteration"):
-        list(kc.scan(url, threads=threads, progress=progress))
+        list(kc.scan(url, progress=progress, options=kc.ScanOptions(threads=threads)))
 
 
 @pytest.mark.parametrize("error", [UnrelatedError("mine"), Fatal("mine"), KeyboardInterrupt(), SystemExit(3)], ids=repr)
@@ -129,7 +130,7 @@ def test_an_exception_of_progress_ends_the_scan_as_it_is(url: str, error: BaseEx
 def test_short_reads(url: str, threads: int) -> None:
     """A read that brings less than was asked for is continued."""
     Faulty.fault = lambda _path, _start, _end, content: content[:1000]
-    assert pa.table(kc.scan(url, threads=threads)).num_rows == ROWS
+    assert pa.table(kc.scan(url, options=kc.ScanOptions(threads=threads))).num_rows == ROWS
 
 
 @pytest.mark.parametrize("kind", [bytearray, memoryview])
@@ -143,7 +144,7 @@ def test_no_bytes_before_the_end(url: str, threads: int) -> None:
     """It is not the end."""
     Faulty.fault = lambda _path, start, _end, content: b"" if start > 100_000 else content
     with pytest.raises(OSError, match=r"read_at\(.*\) returned no bytes of a file of \d+ bytes") as raised:
-        list(kc.scan(url, threads=threads))
+        list(kc.scan(url, options=kc.ScanOptions(threads=threads)))
     assert raised.value.errno == errno.EIO
 
 
@@ -161,7 +162,7 @@ def test_a_file_that_becomes_shorter(url: str, threads: int, on_error: Any) -> N
     Faulty.fault = fault
     whole = kc.record.open_batches(FIRST[:50_000], may_be_truncated=True)
     complete = sum(batch.records_count or 0 for batch in whole)
-    scan = kc.scan(url, threads=threads, on_error=on_error, columns=["offset"])
+    scan = kc.scan(url, on_error=on_error, columns=["offset"], options=kc.ScanOptions(threads=threads))
     offsets: list[int] = []
     message = f"truncated during the scan at byte 50000, {len(FIRST)} bytes"
     if on_error == "raise":
@@ -216,9 +217,9 @@ def test_an_unreadable_segment(url: str, threads: int) -> None:
 
     Faulty.fault = fault
     with pytest.raises(OSError, match="Input/output error") as raised:
-        list(kc.scan(url, threads=threads))
+        list(kc.scan(url, options=kc.ScanOptions(threads=threads)))
     assert is_it(raised.value, error)
-    reader = kc.scan(url, threads=threads, on_error="skip", log_format="0.8+")
+    reader = kc.scan(url, on_error="skip", options=kc.ScanOptions(threads=threads, log_format="0.8+"))
     table = pa.table(reader)
     assert table.column("offset").to_pylist() == list(range(ROWS // 2, ROWS))
     assert {each.reason for each in reader.report.skipped} == {"unreadable"}
@@ -236,8 +237,8 @@ def test_an_unreadable_range(url: str, threads: int) -> None:
 
     Faulty.fault = fault
     with pytest.raises(OSError, match="Input/output error"):
-        list(kc.scan(url, threads=threads, log_format="0.8+"))
-    reader = kc.scan(url, threads=threads, on_error="skip", log_format="0.8+")
+        list(kc.scan(url, options=kc.ScanOptions(threads=threads, log_format="0.8+")))
+    reader = kc.scan(url, on_error="skip", options=kc.ScanOptions(threads=threads, log_format="0.8+"))
     offsets = pa.table(reader).column("offset").to_pylist()
     touched = [
         each
@@ -262,9 +263,9 @@ def test_a_segment_that_vanished(url: str, threads: int) -> None:
 
     Faulty.at_size = staticmethod(size)
     with pytest.raises(FileNotFoundError) as raised:
-        list(kc.scan(url, threads=threads))
+        list(kc.scan(url, options=kc.ScanOptions(threads=threads)))
     assert raised.value is error
-    reader = kc.scan(url, threads=threads, on_error="skip")
+    reader = kc.scan(url, on_error="skip", options=kc.ScanOptions(threads=threads))
     assert pa.table(reader).column("offset").to_pylist() == list(range(ROWS // 2, ROWS))
     assert {each.reason for each in reader.report.skipped} == {"vanished"}
 
@@ -308,7 +309,7 @@ def test_close_while_another_thread_reads(url: str, threads: int) -> None:
     """The reading thread is told so at once, although its read does not return."""
     gate = Gate()
     Faulty.fault = gate
-    reader = kc.scan(url, threads=threads, log_format="0.8+")
+    reader = kc.scan(url, options=kc.ScanOptions(threads=threads, log_format="0.8+"))
     raised: list[BaseException] = []
 
     def consume() -> None:
@@ -342,7 +343,7 @@ def test_close_in_the_callback(url: str) -> None:
         reader.close()
         assert reader.closed
 
-    reader = kc.scan(url, progress=progress, batch_rows=100)
+    reader = kc.scan(url, progress=progress, options=kc.ScanOptions(batch_rows=100))
     assert next(reader).num_rows == 100
     with pytest.raises(ValueError, match="closed"):
         next(reader)
@@ -361,7 +362,7 @@ def test_an_interrupt_during_a_slow_read(url: str) -> None:
         _thread.interrupt_main()
 
     thread = threading.Thread(target=interrupt)
-    reader = kc.scan(url, threads=2)
+    reader = kc.scan(url, options=kc.ScanOptions(threads=2))
     # A shell starts what runs in the background with SIGINT ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
+from grouped import grouped
 from kafkacomp._cli import main
 from kafkacomp._cli.dump import _LastRecords
 from kafkacomp.arrow import filter_rows
@@ -91,7 +92,7 @@ def test_scan_and_dump_choose_the_same_records(
 
 
 def test_limit_ends_the_scan(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    reader = filter_rows(kc.scan(logs, batch_rows=10), limit=25)
+    reader = filter_rows(kc.scan(logs, options=kc.ScanOptions(batch_rows=10)), limit=25)
     assert sum(batch.num_rows for batch in reader) == 25
     assert reader.report.records < COUNT
     assert len(offsets(dumped(capsys, logs, "--limit=25"))) == 25
@@ -124,7 +125,7 @@ def test_last_of_those_that_satisfy_a_condition(logs: Path, capsys: pytest.Captu
 def test_bounds_of_dump_are_those_of_scan(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     start, end = 1_700_000_030_000, 1_700_000_090_500
     bounds: dict[str, Any] = {"start_offset": 20, "end_offset": 40, "start_time": start, "end_time": end}
-    wanted = pa.table(kc.scan(logs, topics=["cl*"], partitions=[1], **bounds)).column("offset").to_pylist()
+    wanted = pa.table(kc.scan(logs, **grouped(topics=["cl*"], partitions=[1], **bounds))).column("offset").to_pylist()
     options = [f"--{name.replace('_', '-')}={value}" for name, value in bounds.items()]
     assert offsets(dumped(capsys, logs, "--deep", "--topics=cl*", "--partitions=1", *options)) == wanted
     batches = dumped(capsys, logs, "--topics=cl*", "--partitions=1", *options)

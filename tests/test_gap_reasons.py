@@ -67,7 +67,7 @@ def answers(partition: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     """What each reader and tool says is missing."""
     found: dict[str, Losses] = {}
     for threads in (1, 2):
-        reader = kc.scan(partition, columns=["offset"], threads=threads)
+        reader = kc.scan(partition, columns=["offset"], options=kc.ScanOptions(threads=threads))
         for _ in reader:
             pass
         found[f"scan, {threads} threads"] = losses(reader.report.missing)

@@ -14,6 +14,7 @@ import pytest
 import kafkacomp as kc
 from golden.expect import label, roots
 from golden.tiered import TieredCase, cases
+from grouped import grouped
 from healthy_logs import HealthyLog, MadeBatch, batch_of, random_log
 from kafkacomp import message_set
 from kafkacomp._cli.command import run
@@ -47,7 +48,7 @@ ONE_CASE = pytest.mark.parametrize("case", [of_set(each, each.cluster, str(each)
 
 
 def scanned(source: Any, **options: Any) -> pa.Table:
-    return pa.table(kc.scan(source, columns=["offset", "timestamp"], on_error="skip", **options))
+    return pa.table(kc.scan(source, columns=["offset", "timestamp"], on_error="skip", **grouped(**options)))
 
 
 def times_of(rows: pa.Table) -> tuple[int | None, int | None]:
@@ -217,7 +218,9 @@ def test_corrupt_kafka_0_7(tmp_path: Path) -> None:
             at = rng.randrange(len(data))
             data[at : at + 3] = rng.randbytes(len(data[at : at + 3]))
         (folder / f"{name:020}.kafka").write_bytes(data)
-        rows = pa.table(kc.scan(folder, columns=["value"], on_error="skip", log_format="0.7")).num_rows
+        rows = pa.table(
+            kc.scan(folder, columns=["value"], on_error="skip", options=kc.ScanOptions(log_format="0.7"))
+        ).num_rows
         plain, deep = kc.LogDir(folder).info(), kc.LogDir(folder).info(deep=True)
         reports = [each for part in deep.partitions if part.report for each in part.report.segments.values()]
         is_corrupt = any(each.corrupt_batches for each in reports)

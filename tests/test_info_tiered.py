@@ -60,7 +60,7 @@ def test_what_a_broker_serves(case: TieredCase, capsys: pytest.CaptureFixture[st
 @ONE_CASE
 def test_the_storage_alone(case: TieredCase, capsys: pytest.CaptureFixture[str]) -> None:
     """Every segment, also one whose offsets another one has. Where histories conflict, offsets may be missing."""
-    missing = kc.LogDir(case.folder, encryption_keys=case.keys).verify().missing
+    missing = kc.LogDir(case.folder, tiered=kc.Tiered(encryption_keys=case.keys)).verify().missing
     found = shown(capsys, bool(missing), case.folder, *keys(case))
     assert found["segments"] == len(list(case.folder.glob("*.log")))
     assert found["records"] > 0

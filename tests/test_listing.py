@@ -455,10 +455,8 @@ def test_functions_take_the_model(tmp_path: Path) -> None:
     "option",
     [
         {"storage_options": {"a": 1}},
-        {"filesystem": object()},
-        {"remote_log_metadata": "x"},
-        {"local_log_dir": "x"},
-        {"encryption_keys": {}},
+        {"store": object()},
+        {"tiered": kc.Tiered(local_log_dir="x")},
     ],
     ids=lambda option: next(iter(option)),
 )
@@ -472,10 +470,9 @@ def test_arguments_for_opening_belong_to_the_directory(tmp_path: Path, option: d
         logs["t", 0].segments[0].scan,
         lambda **given: kc.scan(logs, **given),
         lambda **given: kc.polars.scan(logs, **given),
+        lambda **given: log.recompress(logs, tmp_path / "out", **given),
+        lambda **given: kc.advise(logs, **given),
     ]
-    if name in {"storage_options", "filesystem", "encryption_keys"}:
-        calls.append(lambda **given: log.recompress(logs, tmp_path / "out", **given))
-        calls.append(lambda **given: kc.advise(logs, **given))
     for call in calls:
         with pytest.raises(ValueError, match=rf"{name} belongs to LogDir\(path, {name}="):
             call(**option)

@@ -11,6 +11,7 @@ import pytest
 from aiokafka.record.util import calc_crc32c
 
 import kafkacomp as kc
+from grouped import grouped
 from kafkacomp import log as kafka_log
 from kafkacomp._cli.command import run
 from kafkacomp.record import RecordBatchBuilder
@@ -55,7 +56,7 @@ def moved(data: bytes, offset: int) -> bytes:
 def read(source: Any, **options: Any) -> tuple[list[int], kc.ScanReport, BaseException | None]:
     """The offsets of a scan, what it reports, and its error."""
     options.setdefault("columns", ["offset"])
-    reader = kc.scan(source, **options)
+    reader = kc.scan(source, **grouped(**options))
     offsets: list[int] = []
     error = None
     try:
@@ -326,7 +327,7 @@ def test_a_segment_that_vanishes(tmp_path: Path, threads: int) -> None:
     segments = {0: run_of(0, 50), 50: run_of(50, 100), 100: run_of(100, 150)}
     for on_error in ("skip", "raise"):
         folder = log(tmp_path / on_error, segments)
-        reader = kc.scan(folder, columns=["offset"], threads=threads, on_error=on_error)
+        reader = kc.scan(folder, columns=["offset"], on_error=on_error, options=kc.ScanOptions(threads=threads))
         (folder / f"{50:020}.log").unlink()
         if on_error == "raise":
             with pytest.raises(FileNotFoundError):

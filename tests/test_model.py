@@ -243,9 +243,9 @@ def test_open_batches_wants_one_file(tmp_path: Path, logs: kc.LogDir) -> None:
 @pytest.mark.parametrize("folder", MODERN[::4], ids=lambda path: path.name)
 def test_a_scan_of_a_file_object_is_that_of_its_bytes(folder: Path) -> None:
     path = min(folder.glob("*.log"))
-    expected = pa.table(kc.scan(path.read_bytes(), topic="t", partition=0, columns=["offset", "key", "value"]))
+    expected = pa.table(kc.scan({("t", 0): path.read_bytes()}, columns=["offset", "key", "value"]))
     for source in list(sources(path))[4:]:
-        assert pa.table(kc.scan(source, topic="t", partition=0, columns=["offset", "key", "value"])).equals(expected)
+        assert pa.table(kc.scan({("t", 0): source}, columns=["offset", "key", "value"])).equals(expected)
 
 
 def test_text_files_and_other_objects_are_refused(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ TRIES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         "compression_level must be an int, not str",
     ),
     "a switch as text": (
-        lambda logs: kc.scan(logs, verify_crc="no"),  # type: ignore[arg-type]
+        lambda logs: kc.scan(logs, options=kc.ScanOptions(verify_crc="no")),  # type: ignore[arg-type]
         TypeError,
         "verify_crc must be a bool, not str",
     ),

@@ -17,6 +17,7 @@ from aiokafka.record.util import calc_crc32c
 
 import kafkacomp as kc
 from golden.expect import SMALL
+from grouped import grouped
 from kafkacomp import log, record
 from kafkacomp._cli import main
 from kafkacomp.arrow import parse_cells
@@ -58,7 +59,7 @@ def with_base_timestamp(data: bytes, time: int) -> bytes:
 
 def times_of(source: Any, **options: Any) -> list[int | None]:
     """The timestamps of a scan as numbers."""
-    table = pa.table(kc.scan(source, columns=["timestamp"], **options))
+    table = pa.table(kc.scan(source, columns=["timestamp"], **grouped(**options)))
     found: list[int | None] = table["timestamp"].cast(pa.int64()).to_pylist()
     return found
 
@@ -97,7 +98,7 @@ def test_batches_of_one_record() -> None:
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns", "int64"])
 def test_units(unit: Any) -> None:
     times = [NO_TIMESTAMP, TIME, 0, NO_TIMESTAMP]
-    reader = kc.scan(batch(times), columns=["timestamp"], timestamp_unit=unit)
+    reader = kc.scan(batch(times), columns=["timestamp"], options=kc.ScanOptions(timestamp_unit=unit))
     factor = {"s": 0.001, "us": 1000, "ns": 1_000_000}.get(unit, 1)
     column = pa.table(reader)["timestamp"].cast(pa.int64())
     assert column.to_pylist() == [None if time is None else int(time * factor) for time in nulls(times)]
@@ -169,7 +170,7 @@ def test_writers_store_minus_one(logs: Path, times: list[int], tmp_path: Path) -
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns", "int64"])
 def test_columns_of_any_unit_are_written(unit: Any, times: list[int]) -> None:
-    rows = pa.table(kc.scan(batch(times), columns=["value", "timestamp"], timestamp_unit=unit))
+    rows = pa.table(kc.scan(batch(times), columns=["value", "timestamp"], options=kc.ScanOptions(timestamp_unit=unit)))
     found = [each.timestamp for found in record.read_batches(record.build_batches(rows)) for each in found]
     assert found == times
 
@@ -200,8 +201,10 @@ def test_data_frames(logs: Path, times: list[int]) -> None:
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 def test_conditions_of_polars(logs: Path, condition: pl.Expr, unit: Any) -> None:
     """What is pushed down into the scan is what polars finds in all rows."""
-    frame = kc.polars.scan(logs, timestamp_unit=unit)
-    wanted = pl.DataFrame(kc.scan(logs, timestamp_unit=unit)).filter(condition)["offset"].to_list()
+    frame = kc.polars.scan(logs, options=kc.ScanOptions(timestamp_unit=unit))
+    wanted = (
+        pl.DataFrame(kc.scan(logs, options=kc.ScanOptions(timestamp_unit=unit))).filter(condition)["offset"].to_list()
+    )
     assert frame.filter(condition).select("offset").collect()["offset"].to_list() == wanted
 
 

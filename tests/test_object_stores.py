@@ -39,8 +39,8 @@ def copy_to(filesystem: Any, root: Path, target: str) -> None:
 def test_a_file_system_of_pyarrow(case: Any) -> None:
     filesystem = pafs.SubTreeFileSystem(str(case.storage), pafs.LocalFileSystem())
     folder = case.folder.relative_to(case.storage).as_posix()
-    assert scan_rows(folder, filesystem=filesystem, **case.known) == case.expected()
-    assert scan_rows(f"any://{folder}", filesystem=filesystem, **case.known) == case.expected()
+    assert scan_rows(folder, store=filesystem, **case.known) == case.expected()
+    assert scan_rows(f"any://{folder}", store=filesystem, **case.known) == case.expected()
 
 
 @pytest.mark.parametrize("case", [LOCAL, BOTH], ids=str)
@@ -49,7 +49,7 @@ def test_a_file_system_of_fsspec(case: Any) -> None:
     copy_to(filesystem, case.storage, f"/{case.name}")
     try:
         folder = f"/{case.name}/{case.folder.relative_to(case.storage).as_posix()}"
-        assert scan_rows(folder, filesystem=filesystem, **case.known) == case.expected()
+        assert scan_rows(folder, store=filesystem, **case.known) == case.expected()
         assert scan_rows(f"memory:/{folder}", storage_options={}, **case.known) == case.expected()
     finally:
         filesystem.rm(f"/{case.name}", recursive=True)
@@ -57,9 +57,9 @@ def test_a_file_system_of_fsspec(case: Any) -> None:
 
 def test_arguments_that_do_not_fit(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="or a store of obstore, not int"):
-        kc.scan(str(tmp_path), filesystem=3)
+        kc.scan(str(tmp_path), store=3)
     with pytest.raises(ValueError, match="cannot be given together"):
-        kc.scan(str(tmp_path), filesystem=pafs.LocalFileSystem(), storage_options={})
+        kc.scan(str(tmp_path), store=pafs.LocalFileSystem(), storage_options={})
     with pytest.raises(ValueError, match="is a local path"):
         kc.scan(str(tmp_path), storage_options={"key": "x"})
 

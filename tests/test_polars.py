@@ -12,6 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import kafkacomp as kc
+from grouped import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,8 +97,10 @@ def test_time_units(log_dir: Path, unit: Any) -> None:
             timestamp > bound,
             timestamp == bound,
         ):
-            eager = pl.DataFrame(kc.scan(log_dir, timestamp_unit=unit)).filter(predicate)
-            assert_frame_equal(kc.polars.scan(log_dir, timestamp_unit=unit).filter(predicate).collect(), eager)
+            eager = pl.DataFrame(kc.scan(log_dir, options=kc.ScanOptions(timestamp_unit=unit))).filter(predicate)
+            assert_frame_equal(
+                kc.polars.scan(log_dir, options=kc.ScanOptions(timestamp_unit=unit)).filter(predicate).collect(), eager
+            )
 
 
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
@@ -130,14 +133,14 @@ def test_queries(log_dir: Path, engine: Any) -> None:
 def test_options_of_scan_stay(log_dir: Path, options: dict[str, Any]) -> None:
     """Bounds of the query and of the options are both kept."""
     for predicate in (offset < 160, offset >= 120, (topic == "orders") & (timestamp > at(110)), offset < 0):
-        eager = pl.DataFrame(kc.scan(log_dir, **options)).filter(predicate)
-        assert_frame_equal(kc.polars.scan(log_dir, **options).filter(predicate).collect(), eager)
+        eager = pl.DataFrame(kc.scan(log_dir, **grouped(**options))).filter(predicate)
+        assert_frame_equal(kc.polars.scan(log_dir, **grouped(**options)).filter(predicate).collect(), eager)
 
 
 def test_wrong_arguments_are_errors_at_once(log_dir: Path) -> None:
     """Not in collect."""
     with pytest.raises(TypeError, match="no_such"):
-        kc.polars.scan(log_dir, no_such=1)
+        kc.polars.scan(log_dir, no_such=1)  # type: ignore[call-arg]
     with pytest.raises(FileNotFoundError):
         kc.polars.scan(log_dir / "missing")
 
@@ -167,4 +170,6 @@ def test_few_bytes_are_read_for_few_rows(log_dir: Path) -> None:
     assert bytes_read(lambda: log.filter(late).select("value").collect()) < total * 0.15
     assert bytes_read(lambda: log.filter(offset > 2**40).collect()) < total * 0.05
     assert bytes_read(lambda: log.filter(offset < 5, offset > 7).collect()) < total * 0.05
-    assert bytes_read(lambda: kc.polars.scan(log_dir, threads=1).head(5).collect()) < total * 0.2
+    assert (
+        bytes_read(lambda: kc.polars.scan(log_dir, options=kc.ScanOptions(threads=1)).head(5).collect()) < total * 0.2
+    )

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 
 import kafkacomp as kc
 from golden.expect import LegacyFile, legacy_files, modern_cases, segments
+from grouped import grouped
 from kafkacomp import CompressionType, gzip, lz4, record, snappy, zstd
 
 if TYPE_CHECKING:
@@ -399,7 +400,7 @@ def read_everything(data: bytes) -> tuple[list[Row], bool]:
 def scanned(data: bytes, **options: Any) -> list[tuple[Any, ...]] | None:
     """The rows of a scan, or None if it failed."""
     try:
-        reader = kc.scan(data, columns=["offset", "key", "value"], max_output_size=CAP, threads=1, **options)
+        reader = kc.scan(data, columns=["offset", "key", "value"], **grouped(max_output_size=CAP, threads=1, **options))
     except ValueError as error:
         if "not a log segment" not in str(error):  # the data do not begin as a file of another format does
             raise

@@ -53,7 +53,7 @@ def test_all_rows(log: Path) -> None:
 
 
 def test_rows_that_are_left(log: Path) -> None:
-    reader = kc.scan(log, batch_rows=30)
+    reader = kc.scan(log, options=kc.ScanOptions(batch_rows=30))
     first = next(reader)
     assert reader.read_all().num_rows == 100 - first.num_rows
     assert reader.num_rows == 100

@@ -16,7 +16,7 @@ import pytest
 import doc_pages
 import kafkacomp as kc
 from kafkacomp._cli.command import cli
-from kafkacomp.arrow._scan import IsolationLevel
+from kafkacomp.typing import IsolationLevel
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"

@@ -93,7 +93,11 @@ def test_columns_of_a_batch(magic: int, compression_type: str) -> None:
         assert columns.keys == [each.key for each in found]
         assert columns.values == [each.value for each in found]
         table = pa.table(
-            kc.scan(bytes(batch), columns=["offset", "timestamp", "key", "value"], binary_type="binary_view")
+            kc.scan(
+                bytes(batch),
+                columns=["offset", "timestamp", "key", "value"],
+                options=kc.ScanOptions(binary_type="binary_view"),
+            )
         )
         assert table.column("value").to_pylist() == columns.values
         rows = batch.to_arrow()
@@ -206,7 +210,7 @@ def test_times(unit: Any, clamped: int) -> None:
     builder = record.RecordBatchBuilder()
     for time in times:
         builder.append(b"v", timestamp=time)
-    reader = kc.scan(builder.build(), columns=["timestamp"], timestamp_unit=unit)
+    reader = kc.scan(builder.build(), columns=["timestamp"], options=kc.ScanOptions(timestamp_unit=unit))
     found = pa.concat_arrays([batch.column("timestamp") for batch in reader])
     assert reader.report.clamped_timestamps == clamped
     if unit == "int64":

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
+from grouped import grouped
 from kafkacomp import log, record
 from kafkacomp._cli import main
 
@@ -37,7 +38,7 @@ def folder_of(path: Path, segments: dict[int, bytes]) -> Path:
 
 
 def offsets(folder: Path, **options: Any) -> list[int]:
-    found: list[int] = pa.table(kc.scan(folder, columns=["offset"], include_control=True, **options))[
+    found: list[int] = pa.table(kc.scan(folder, columns=["offset"], **grouped(include_control=True, **options)))[
         "offset"
     ].to_pylist()
     return found
@@ -232,7 +233,7 @@ def test_files_that_disagree(tmp_path: Path, run: Callable[..., tuple[int, str, 
     report = log.repair(folder, tmp_path / "new")
     assert ([each.action for each in report.repairs], missing_of(report)) == (["quarantined"], [])
     assert (tmp_path / "new" / "kafkacomp-quarantine.bin").read_bytes() == PIECES[5]
-    rows = pa.table(kc.scan(tmp_path / "new", include_control=True))
+    rows = pa.table(kc.scan(tmp_path / "new", options=kc.ScanOptions(include_control=True)))
     assert rows["offset"].to_pylist() == list(range(END))
     assert rows["value"].to_pylist()[FIRSTS[5] : FIRSTS[6]] == [b"other"] * (FIRSTS[6] - FIRSTS[5])
 

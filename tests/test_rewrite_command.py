@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
+from grouped import grouped
 from kafkacomp import log, message_set, record
 from kafkacomp._cli import main
 
@@ -48,7 +49,7 @@ SOUND, TORN, FLIPPED = (golden(f"{name}") for name in ("restarts", "damaged-rest
 
 
 def read(source: Path | str, **options: Any) -> pa.Table:
-    return pa.table(kc.scan(str(source), columns=COLUMNS, include_control=True, **options))
+    return pa.table(kc.scan(str(source), columns=COLUMNS, **grouped(include_control=True, **options)))
 
 
 @pytest.fixture(name="run")

@@ -67,7 +67,10 @@ def test_control_records(tmp_path: Path) -> None:
 
 def test_control_records_are_no_records(tmp_path: Path) -> None:
     source = folder_of(tmp_path / "t-0", batch(0), transactions(10))
-    for rows in (kc.scan(source, include_control=True), filter_rows(kc.scan(source, include_control=True), key="1")):
+    for rows in (
+        kc.scan(source, options=kc.ScanOptions(include_control=True)),
+        filter_rows(kc.scan(source, options=kc.ScanOptions(include_control=True)), key="1"),
+    ):
         with pytest.raises(ValueError, match="include_control"):
             kc.write(rows, tmp_path / "out", topic="t", partition=0)
     assert not (tmp_path / "out").exists()

@@ -17,6 +17,7 @@ from obstore.store import S3Store
 import kafkacomp as kc
 from golden.reading import SCAN_COLUMNS, assert_same, scan_rows, table_rows
 from golden.tiered import TieredCase, cases
+from grouped import grouped
 from kafkacomp import log
 from kafkacomp._cli.command import run
 from kafkacomp.advice import Settings, advise
@@ -90,11 +91,11 @@ def fsspec_store(server: S3Server) -> FsspecStore:
 
 #: The arguments of ``kc.scan`` by the library that reads the bucket, and what paths begin with.
 CLIENTS: dict[str, tuple[Callable[[S3Server], dict[str, Any]], str]] = {
-    "pyarrow": (lambda server: {"filesystem": arrow(server)}, f"{BUCKET}/"),
-    "pyarrow-url": (lambda server: {"filesystem": arrow(server)}, f"s3://{BUCKET}/"),
+    "pyarrow": (lambda server: {"store": arrow(server)}, f"{BUCKET}/"),
+    "pyarrow-url": (lambda server: {"store": arrow(server)}, f"s3://{BUCKET}/"),
     "s3fs": (lambda server: {"storage_options": options(server)}, f"s3://{BUCKET}/"),
-    "obstore": (lambda server: {"filesystem": store(server)}, ""),
-    "obstore-fsspec": (lambda server: {"filesystem": fsspec_store(server)}, f"{BUCKET}/"),
+    "obstore": (lambda server: {"store": store(server)}, ""),
+    "obstore-fsspec": (lambda server: {"store": fsspec_store(server)}, f"{BUCKET}/"),
 }
 CLIENT = pytest.mark.parametrize("client", CLIENTS)
 
@@ -112,7 +113,9 @@ def test_what_the_consumer_read(server: S3Server, case: TieredCase, client: str,
 def test_the_root_is_listed(server: S3Server, client: str) -> None:
     """All partitions of a cluster are found from the prefix on."""
     arguments, prefix = CLIENTS[client]
-    reader = kc.scan(prefix + BOTH.cluster.name, columns=["topic", "partition"], **BOTH.known, **arguments(server))
+    reader = kc.scan(
+        prefix + BOTH.cluster.name, columns=["topic", "partition"], **grouped(**BOTH.known, **arguments(server))
+    )
     found = pa.table(reader).group_by(["topic", "partition"]).aggregate([]).to_pylist()
     there = [case for case in cases() if case.cluster == BOTH.cluster]
     assert sorted(f"{each['topic']}-{each['partition']}" for each in found) == sorted(case.name for case in there)
@@ -122,7 +125,7 @@ def test_the_root_is_listed(server: S3Server, client: str) -> None:
 def test_nothing_there(server: S3Server, client: str) -> None:
     arguments, prefix = CLIENTS[client]
     with pytest.raises(FileNotFoundError):
-        kc.scan(f"{prefix}nowhere/at-all", **arguments(server))
+        kc.scan(f"{prefix}nowhere/at-all", **grouped(**arguments(server)))
 
 
 def test_a_url_of_pyarrow_with_its_endpoint(server: S3Server) -> None:
@@ -146,11 +149,11 @@ def test_credentials_of_the_environment(server: S3Server, monkeypatch: pytest.Mo
 def test_wrong_credentials(server: S3Server) -> None:
     """An error that does not repeat the secret."""
     with pytest.raises(OSError, match=r"(?i)access|forbidden|denied|403") as raised:
-        kc.scan(f"{BUCKET}/{key_of(BOTH)}", filesystem=arrow(server, "AKIAWRONG"), **BOTH.known)
+        kc.scan(f"{BUCKET}/{key_of(BOTH)}", **grouped(store=arrow(server, "AKIAWRONG"), **BOTH.known))
     assert SECRET_KEY not in str(raised.value)
     with pytest.raises(OSError, match=r"(?i)access|forbidden|denied|unknown key") as raised:
         wrong = options(server, key="AKIAWRONG")
-        kc.scan(f"s3://{BUCKET}/{key_of(BOTH)}", storage_options=wrong, **BOTH.known)
+        kc.scan(f"s3://{BUCKET}/{key_of(BOTH)}", **grouped(storage_options=wrong, **BOTH.known))
     assert SECRET_KEY not in str(raised.value)
 
 
@@ -169,9 +172,9 @@ def test_metadata_and_log_directory_in_the_bucket(server: S3Server) -> None:
 def test_bytes_and_requests(server: S3Server, client: str) -> None:
     """Each object is fetched once; the indexes of chunked segments are not fetched for a read from the beginning."""
     arguments, prefix = CLIENTS[client]
-    kc.scan(prefix + key_of(PREFIX), **PREFIX.known, **arguments(server))
+    kc.scan(prefix + key_of(PREFIX), **grouped(**PREFIX.known, **arguments(server)))
     server.requests.clear()
-    pa.table(kc.scan(prefix + key_of(PREFIX), **PREFIX.known, **arguments(server)))
+    pa.table(kc.scan(prefix + key_of(PREFIX), **grouped(**PREFIX.known, **arguments(server))))
     logs = server.fetched(".log")
     size = sum(path.stat().st_size for path in PREFIX.folder.glob("*.log"))
     assert sum(each.sent for each in logs) == size
@@ -183,7 +186,11 @@ def test_one_chunk(server: S3Server, client: str) -> None:
     """A few offsets need one object."""
     arguments, prefix = CLIENTS[client]
     reader = kc.scan(
-        prefix + key_of(PREFIX), start_offset=2, end_offset=5, columns=["offset"], **PREFIX.known, **arguments(server)
+        prefix + key_of(PREFIX),
+        start_offset=2,
+        end_offset=5,
+        columns=["offset"],
+        **grouped(**PREFIX.known, **arguments(server)),
     )
     server.requests.clear()
     assert pa.table(reader)["offset"].to_pylist() == [2, 3, 4]
@@ -227,7 +234,7 @@ def test_failures_that_stay(server: S3Server, on_error: Any) -> None:
         endpoint_override=server.endpoint.removeprefix("http://"), scheme="http", region="us-east-1",
         access_key=ACCESS_KEY, secret_key=SECRET_KEY, retry_strategy=retry,
     )  # fmt: skip
-    reader = kc.scan(f"{BUCKET}/{key_of(BOTH)}", filesystem=filesystem, on_error=on_error, **BOTH.known)
+    reader = kc.scan(f"{BUCKET}/{key_of(BOTH)}", on_error=on_error, **grouped(store=filesystem, **BOTH.known))
     server.fault = failing("503", 10**9)
     with pytest.raises(OSError, match=r"\.log|503|SLOW|SERVICE_UNAVAILABLE"):
         list(reader)
@@ -235,7 +242,7 @@ def test_failures_that_stay(server: S3Server, on_error: Any) -> None:
 
 def test_an_object_that_is_deleted_meanwhile(server: S3Server) -> None:
     gone = sorted(path.name for path in BOTH.folder.glob("*.log"))[1]
-    reader = kc.scan(f"{BUCKET}/{key_of(BOTH)}", filesystem=arrow(server), **BOTH.known)
+    reader = kc.scan(f"{BUCKET}/{key_of(BOTH)}", **grouped(store=arrow(server), **BOTH.known))
     content = (BOTH.folder / gone).read_bytes()
     server.delete(f"{key_of(BOTH)}/{gone}")
     try:
@@ -312,7 +319,11 @@ def test_recompress(server: S3Server, client: str, tmp_path: Path) -> None:
     arguments, prefix = CLIENTS[client]
     target = tmp_path / BOTH.name
     log.recompress(
-        prefix + key_of(BOTH), target, compression_type="gzip", encryption_keys=BOTH.keys, **arguments(server)
+        prefix + key_of(BOTH),
+        target,
+        compression_type="gzip",
+        **arguments(server),
+        tiered=kc.Tiered(encryption_keys=BOTH.keys),
     )
     assert_same(scan_rows(target), remote_rows(BOTH), BOTH.folder)
     about = BOTH.partition
@@ -344,7 +355,7 @@ def test_a_target_with_the_name_of_the_bucket(
     target = tmp_path / key_of(PREFIX) / "new"
     target.parent.mkdir(parents=True)
     log.recompress(f"s3://{BUCKET}/{key_of(PREFIX)}", target, storage_options=options(server))
-    assert_same(scan_rows(target, topic="t"), remote_rows(PREFIX), PREFIX.folder)
+    assert_same(scan_rows({("t", 0): target}), remote_rows(PREFIX), PREFIX.folder)
 
 
 @CLIENT
@@ -352,9 +363,9 @@ def test_advise(server: S3Server, client: str) -> None:
     """The same figures as of the local folder."""
     arguments, prefix = CLIENTS[client]
     settings = Settings(tuple(parse_codecs("none,gzip")), batch_sizes=(), time_budget=0.1)
-    found = advise(prefix + key_of(BOTH), settings, encryption_keys=BOTH.keys, **arguments(server))
+    found = advise(prefix + key_of(BOTH), settings, **arguments(server), tiered=kc.Tiered(encryption_keys=BOTH.keys))
     assert found.problems == []
-    expected = advise(BOTH.folder, settings, encryption_keys=BOTH.keys)
+    expected = advise(BOTH.folder, settings, tiered=kc.Tiered(encryption_keys=BOTH.keys))
     sizes = [
         [(each.figures.name, each.figures.size, each.figures.partitions, each.today.ratio) for each in report.topics]
         for report in (found, expected)

@@ -13,6 +13,7 @@ from obstore.store import S3Store
 
 import kafkacomp as kc
 from golden.tiered import TieredCase, cases
+from grouped import grouped
 from kafkacomp._cli.command import run
 from s3_server import ACCESS_KEY, BUCKET, SECRET_KEY, S3Server
 
@@ -60,7 +61,7 @@ def arrow(server: S3Server) -> dict[str, Any]:
         endpoint_override=server.endpoint.removeprefix("http://"), scheme="http", region="us-east-1",
         access_key=ACCESS_KEY, secret_key=SECRET_KEY, retry_strategy=retry,
     )  # fmt: skip
-    return {"filesystem": filesystem}
+    return {"store": filesystem}
 
 
 def obstore(server: S3Server) -> dict[str, Any]:
@@ -69,7 +70,7 @@ def obstore(server: S3Server) -> dict[str, Any]:
         client_options={"allow_http": True},
         retry_config={"max_retries": 1, "retry_timeout": dt.timedelta(seconds=1)},
     )  # fmt: skip
-    return {"filesystem": store}
+    return {"store": store}
 
 
 CLIENTS: dict[str, tuple[Callable[[S3Server], dict[str, Any]], str]] = {
@@ -115,12 +116,12 @@ def test_the_object_is_named(
 
     with pytest.raises(OSError) as raised:
         if suffix == ".log":
-            reader = kc.scan(prefix + key_of(case), on_error=on_error, **case.known, **made)
+            reader = kc.scan(prefix + key_of(case), on_error=on_error, **grouped(**case.known, **made))
             server.fault = fault
             list(reader)
         else:
             server.fault = fault
-            kc.scan(prefix + key_of(case), on_error=on_error, **case.known, **made)
+            kc.scan(prefix + key_of(case), on_error=on_error, **grouped(**case.known, **made))
     shown = str(raised.value)
     assert path in shown
     assert suffix in shown
@@ -136,7 +137,7 @@ def test_an_object_that_is_deleted_while_it_is_read(server: S3Server, client: st
     """Found when the scan began, and gone when it is opened, or between its size and its bytes."""
     arguments, prefix = CLIENTS[client]
     for method in ("GET",) if client == "s3fs" else ("HEAD", "GET"):  # s3fs knows the size from the listing
-        reader = kc.scan(prefix + key_of(case), **case.known, **arguments(server))
+        reader = kc.scan(prefix + key_of(case), **grouped(**case.known, **arguments(server)))
         server.fault = lambda found, path, _, method=method: (
             "404" if found == method and path.endswith(".log") else None
         )
@@ -157,10 +158,8 @@ def test_an_object_that_is_deleted_after_it_was_opened(
     """From its first bytes on it is gone, whatever is asked: an error, or offsets that vanished."""
     arguments, prefix = CLIENTS[client]
     gone = [each["id"] for each in case.remote_segments() if each["foundAt"]][1] + ".log"
-    reader = kc.scan(
-        prefix + key_of(case), columns=["offset"], include_control=True, on_error=on_error, **case.known,
-        **arguments(server),
-    )  # fmt: skip
+    given = grouped(include_control=True, **case.known, **arguments(server))
+    reader = kc.scan(prefix + key_of(case), columns=["offset"], on_error=on_error, **given)
     is_deleted = False
 
     def fault(method: str, path: str, _: str | None) -> str | None:

@@ -114,7 +114,10 @@ def test_scans_on_many_threads() -> None:
     tables: list[pa.Table] = []
 
     def scan() -> None:
-        tables.extend(pa.table(kc.scan(SEGMENT, threads=3, batch_rows=100)).combine_chunks() for _ in range(5))
+        tables.extend(
+            pa.table(kc.scan(SEGMENT, options=kc.ScanOptions(threads=3, batch_rows=100))).combine_chunks()
+            for _ in range(5)
+        )
 
     threads = [threading.Thread(target=scan) for _ in range(6)]
     for thread in threads:

@@ -25,6 +25,7 @@ import pytest
 import kafkacomp as kc
 from golden.expect import SMALL
 from golden.reading import DEFAULT_COLUMNS, ON_DEMAND_COLUMNS
+from grouped import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +40,7 @@ ROWS = ["topic", "partition", "offset", "timestamp", "timestampType", "key", "va
 
 def table(source: Any, **options: Any) -> pa.Table:
     """The rows of a scan."""
-    return pa.table(kc.scan(source, **options))
+    return pa.table(kc.scan(source, **grouped(**options)))
 
 
 def rows(source: Any, **options: Any) -> pa.Table:
@@ -310,10 +311,10 @@ def test_timestamp_bounds() -> None:
 def test_negative_bounds_are_refused(name: str) -> None:
     below: dict[str, Any] = {name: -1}
     with pytest.raises(ValueError, match=f"{name} must be 0 to"):
-        kc.scan(RESTARTS, **below)
+        kc.scan(RESTARTS, **grouped(**below))
     if name.endswith("timestamp"):
         with pytest.raises(ValueError, match=f"{name} must be 1970-01-01T00:00:00Z or later, not 1969"):
-            kc.scan(RESTARTS, **(below | {name: dt.datetime(1969, 12, 31, tzinfo=dt.UTC)}))
+            kc.scan(RESTARTS, **grouped(**(below | {name: dt.datetime(1969, 12, 31, tzinfo=dt.UTC)})))
 
 
 def test_offset_bounds_by_partition(tmp_path: Path) -> None:
@@ -373,7 +374,11 @@ def test_a_segment_that_grows(tmp_path: Path) -> None:
 def test_progress() -> None:
     """Bytes done never fall and end at the total; an exception of the callback comes through as it is."""
     calls: list[tuple[int, int]] = []
-    pa.table(kc.scan(RESTARTS, batch_rows=50, progress=lambda done, total: calls.append((done, total))))
+    pa.table(
+        kc.scan(
+            RESTARTS, progress=lambda done, total: calls.append((done, total)), options=kc.ScanOptions(batch_rows=50)
+        )
+    )
     size = SEGMENT.stat().st_size
     assert len(calls) > 3
     assert {total for _, total in calls} == {size}

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from kafkacomp.arrow._scan import IsolationLevel
     from kafkacomp.log import LogPartition
+    from kafkacomp.typing import IsolationLevel
 
 SIZE = 20 << 30
 NAME = f"{0:020}"
@@ -92,11 +92,7 @@ def test_a_scan_goes_without(folder: Path, name: str, isolation_level: Isolation
     elif scheme == "fsspec":
         filesystem = pytest.importorskip("fsspec").filesystem("file")
     reader = kc.scan(
-        str(folder),
-        columns=["offset"],
-        start_offset=150,
-        isolation_level=isolation_level,
-        filesystem=filesystem,
+        str(folder), columns=["offset"], start_offset=150, isolation_level=isolation_level, store=filesystem
     )
     assert sum(pa.record_batch(batch).num_rows for batch in reader) == 50
 

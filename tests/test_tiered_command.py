@@ -14,6 +14,7 @@ import kafkacomp as kc
 from golden.expect import read_json_lines
 from golden.reading import SCAN_COLUMNS, assert_same, table_rows
 from golden.tiered import TieredCase, cases
+from grouped import grouped
 from kafkacomp._cli.command import run
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def test_verify_what_is_read(case: TieredCase, capsys: pytest.CaptureFixture[str
     read = {line["id"] for line in read_json_lines(case.expect / "read-plan.jsonl") if line.get("id")}
     local = [path for path in (case.leader / case.name).glob("*.log") if path.stat().st_size]
     assert len(read) <= report["segments"] <= len(read) + len(local) + 1
-    assert kc.LogDir(case.folder, **case.known).verify().to_dict() == report
+    assert kc.LogDir(case.folder, **grouped(**case.known)).verify().to_dict() == report
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -113,7 +114,7 @@ def test_verify_the_storage_alone(case: TieredCase, capsys: pytest.CaptureFixtur
     report = json.loads(capsys.readouterr().out)
     # The command adds what to do about a gap.
     errors = [each | {"message": each["message"].partition(". If the topic")[0]} for each in report["errors"]]
-    found = kc.LogDir(case.folder, encryption_keys=case.keys).verify().to_dict()
+    found = kc.LogDir(case.folder, tiered=kc.Tiered(encryption_keys=case.keys)).verify().to_dict()
     assert found == report | {"errors": errors}
     if "unclean" in case.name:
         assert status == 1
@@ -129,7 +130,7 @@ def test_verify_the_storage_alone(case: TieredCase, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize("case", [case for case in CASES if (case.expect / "remote").is_dir()], ids=str)
 def test_dump(case: TieredCase, capsys: pytest.CaptureFixture[str]) -> None:
     """The batches of each remote segment, as Kafka's reader has them, and the entries of its indexes."""
-    missing = kc.LogDir(case.folder, encryption_keys=case.keys).verify().missing
+    missing = kc.LogDir(case.folder, tiered=kc.Tiered(encryption_keys=case.keys)).verify().missing
     assert run(["dump", "--json", str(case.folder), *keys(case)]) == bool(missing)
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     found: dict[str, list[tuple[Any, ...]]] = {}

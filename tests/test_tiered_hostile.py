@@ -16,6 +16,7 @@ import pytest
 import kafkacomp as kc
 from golden.reading import assert_same, scan_rows
 from golden.tiered import TieredCase, cases
+from grouped import grouped
 from kafkacomp import _kafkacomp, zstd
 from kafkacomp._cli.command import run
 from kafkacomp.tiered.lineage import valid_ranges
@@ -57,7 +58,7 @@ def test_a_missing_object_that_the_metadata_knows(tmp_path: Path, suffix: str) -
     gone = some(folder, suffix)
     gone.unlink()
     with pytest.raises(FileNotFoundError) as raised:
-        list(kc.scan(folder, **BOTH.known))
+        list(kc.scan(folder, **grouped(**BOTH.known)))
     assert str(gone) in str(raised.value.filename)
 
 
@@ -65,7 +66,7 @@ def test_a_missing_chunked_object_is_skipped_and_reported(tmp_path: Path) -> Non
     folder = copied(BOTH, tmp_path)
     gone = some(folder, "log")
     gone.unlink()
-    reader = kc.scan(folder, columns=["offset"], on_error="skip", include_control=True, **BOTH.known)
+    reader = kc.scan(folder, columns=["offset"], on_error="skip", **grouped(include_control=True, **BOTH.known))
     offsets = pa.table(reader)["offset"].to_pylist()
     (missing,) = reader.report.missing
     assert missing.reason == "vanished"
@@ -80,7 +81,7 @@ def test_a_truncated_object(tmp_path: Path) -> None:
     cut = some(folder, "log")
     cut.write_bytes(cut.read_bytes()[:-1])
     with pytest.raises(OSError, match=r"the object has .* its manifest gives"):
-        list(kc.scan(folder, **BOTH.known))
+        list(kc.scan(folder, **grouped(**BOTH.known)))
 
 
 def test_a_flipped_bit_in_an_encrypted_chunk(tmp_path: Path) -> None:
@@ -90,7 +91,7 @@ def test_a_flipped_bit_in_an_encrypted_chunk(tmp_path: Path) -> None:
     data[len(data) // 2] ^= 1
     altered.write_bytes(data)
     with pytest.raises(OSError, match="does not authenticate"):
-        list(kc.scan(folder, **BOTH.known))
+        list(kc.scan(folder, **grouped(**BOTH.known)))
 
 
 @pytest.mark.parametrize("suffix", ["log", "indexes"])
@@ -105,7 +106,7 @@ def test_an_object_of_another_segment(tmp_path: Path, suffix: str) -> None:
     some(folder, "rsm-manifest", 0).write_text(json.dumps(manifest))
     if suffix == "log":
         with pytest.raises(OSError, match="does not authenticate"):
-            list(kc.scan(folder, **BOTH.known))
+            list(kc.scan(folder, **grouped(**BOTH.known)))
 
 
 def test_a_wrong_aad(tmp_path: Path) -> None:
@@ -114,7 +115,7 @@ def test_a_wrong_aad(tmp_path: Path) -> None:
 
     folder = altered_manifest(tmp_path, BOTH, change)
     with pytest.raises(OSError, match="does not authenticate"):
-        list(kc.scan(folder, **BOTH.known))
+        list(kc.scan(folder, **grouped(**BOTH.known)))
 
 
 # ----------------------------------------------------------------------------------------------- keys
@@ -125,19 +126,19 @@ def test_a_missing_key() -> None:
     with pytest.raises(kc.EncryptionKeyError, match=r"key pair 'key1', .*is not available.*encryption_keys="):
         kc.scan(BOTH.folder)
     with pytest.raises(kc.EncryptionKeyError, match="whose private key is not available"):
-        kc.scan(BOTH.folder, encryption_keys={"other": next(iter((BOTH.keys or {}).values()))})
+        kc.scan(BOTH.folder, tiered=kc.Tiered(encryption_keys={"other": next(iter((BOTH.keys or {}).values()))}))
 
 
 def test_a_key_of_another_pair() -> None:
     other = next(case for case in cases() if case.cluster.name == "aiven-encrypted").keys or {}
     with pytest.raises(kc.EncryptionKeyError, match="does not decrypt the data key"):
-        kc.scan(BOTH.folder, encryption_keys={"key1": other["key2"]})
+        kc.scan(BOTH.folder, tiered=kc.Tiered(encryption_keys={"key1": other["key2"]}))
 
 
 @pytest.mark.parametrize("key", [b"", b"secret", "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n"])
 def test_what_is_no_key_is_not_repeated(key: bytes | str) -> None:
     with pytest.raises(kc.EncryptionKeyError) as raised:
-        kc.scan(BOTH.folder, encryption_keys={"key1": key})
+        kc.scan(BOTH.folder, tiered=kc.Tiered(encryption_keys={"key1": key}))
     assert "c2VjcmV0" not in str(raised.value)
     assert "secret" not in str(raised.value)
 
@@ -157,13 +158,20 @@ def test_no_key_in_reprs_and_errors(tmp_path: Path) -> None:
     found = resolve(BOTH.folder, tiered=options)
     sources = [each.source for each in found[0].segments]
     decoder = sources[0].decoder()
-    for shown in (options, options.keys, found, sources, decoder, kc.scan(BOTH.folder, encryption_keys={"key1": pem})):
+    for shown in (
+        options,
+        options.keys,
+        found,
+        sources,
+        decoder,
+        kc.scan(BOTH.folder, tiered=kc.Tiered(encryption_keys={"key1": pem})),
+    ):
         assert secret not in repr(shown)
         assert secret not in str(shown)
     folder = copied(BOTH, tmp_path)
     some(folder, "log").write_bytes(b"")
     with pytest.raises(OSError) as raised:
-        list(kc.scan(folder, encryption_keys={"key1": pem}))
+        list(kc.scan(folder, tiered=kc.Tiered(encryption_keys={"key1": pem})))
     assert secret not in repr(raised.value)
     assert pickle.loads(pickle.dumps(sources[0])).open_segment().read_at(10, 0)  # noqa: S301 - our own
 
@@ -171,7 +179,7 @@ def test_no_key_in_reprs_and_errors(tmp_path: Path) -> None:
 @pytest.mark.parametrize("keys", [3, {3: "x"}, {"key1": 3}])
 def test_arguments_of_other_types(keys: Any) -> None:
     with pytest.raises(TypeError):
-        kc.scan(BOTH.folder, encryption_keys=keys)
+        kc.scan(BOTH.folder, tiered=kc.Tiered(encryption_keys=keys))
 
 
 def test_keys_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +238,7 @@ def test_a_chunk_index_that_cannot_be(tmp_path: Path, name: str) -> None:
     folder = altered_manifest(tmp_path, BOTH, lambda manifest: manifest["chunkIndex"].update({field: value}))
     tracemalloc.start()
     with pytest.raises(kc.CorruptRecordError, match="not a valid segment manifest") as raised:
-        kc.scan(folder, **BOTH.known)
+        kc.scan(folder, **grouped(**BOTH.known))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 16 << 20
@@ -248,7 +256,7 @@ def test_chunks_that_are_said_to_be_larger(tmp_path: Path) -> None:
     folder = BOTH.folder
     folder = altered_manifest(tmp_path, BOTH, change)
     with pytest.raises(OSError, match="does not authenticate"):
-        list(kc.scan(folder, **BOTH.known))
+        list(kc.scan(folder, **grouped(**BOTH.known)))
 
 
 @pytest.mark.parametrize(
@@ -260,7 +268,7 @@ def test_what_is_no_manifest(tmp_path: Path, content: bytes) -> None:
     folder = copied(BOTH, tmp_path)
     some(folder, "rsm-manifest").write_bytes(content)
     with pytest.raises(kc.CorruptRecordError, match="not a valid segment manifest"):
-        kc.scan(folder, **BOTH.known)
+        kc.scan(folder, **grouped(**BOTH.known))
 
 
 @pytest.mark.parametrize("with_metadata", [False, True])
@@ -272,7 +280,7 @@ def test_a_log_dir_with_a_corrupt_manifest(
     manifest = some(folder, "rsm-manifest", 1)
     manifest.write_bytes(b"{}")
     options: dict[str, Any] = {"remote_log_metadata": PLAIN.metadata} if with_metadata else {}
-    logs = kc.LogDir(folder, **options)
+    logs = kc.LogDir(folder, **grouped(**options))
     (partition,) = logs.partitions
     assert sum(str(manifest) in each for each in caplog.messages) == 1
     assert len(partition.segments) == len([*folder.rglob("*.rsm-manifest")]) - 1
@@ -413,7 +421,7 @@ def test_the_manifest_of_another_segment(tmp_path: Path) -> None:
     folder = copied(BOTH, tmp_path)
     shutil.copyfile(some(folder, "rsm-manifest", 0), some(folder, "rsm-manifest", 1))
     with pytest.raises(kc.CorruptRecordError, match="the manifest of another segment"):
-        kc.scan(folder, **BOTH.known)
+        kc.scan(folder, **grouped(**BOTH.known))
 
 
 def test_sizes_of_a_plain_segment_that_do_not_fit(tmp_path: Path) -> None:
@@ -449,7 +457,7 @@ def test_a_key_that_leads_elsewhere(tmp_path: Path, key: str) -> None:
     for segment_id, each in segments.items():
         segments[segment_id] = type(each)(**each.__dict__ | {"custom_metadata": custom_metadata("", key)})
     with pytest.raises(kc.CorruptRecordError, match="invalid object key in its metadata"):
-        kc.scan(tmp_path, remote_log_metadata=metadata)
+        kc.scan(tmp_path, tiered=kc.Tiered(remote_log_metadata=metadata))
 
 
 def test_keys_of_the_metadata_lead_to_the_objects(tmp_path: Path) -> None:
@@ -484,32 +492,32 @@ def test_two_segments_with_one_id(tmp_path: Path, case: TieredCase) -> None:
         for start in (7, 10**15):
             shutil.copyfile(path, path.with_name(f"{start:020}{path.name[20:]}"))
     with pytest.raises(kc.CorruptRecordError, match=r"two segments have the same id.* give remote_log_metadata"):
-        kc.scan(folder, encryption_keys=case.keys)
+        kc.scan(folder, tiered=kc.Tiered(encryption_keys=case.keys))
     assert_same(scan_rows(folder, **case.known), case.expected(), folder)
 
 
 def test_arguments_without_tiered_storage() -> None:
     with pytest.raises(ValueError, match="the source is not one"):
-        kc.scan(LOCAL.leader / LOCAL.name, local_log_dir=LOCAL.leader)
+        kc.scan(LOCAL.leader / LOCAL.name, tiered=kc.Tiered(local_log_dir=LOCAL.leader))
 
 
 def test_no_metadata_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        kc.scan(LOCAL.folder, remote_log_metadata=tmp_path)
+        kc.scan(LOCAL.folder, tiered=kc.Tiered(remote_log_metadata=tmp_path))
     with pytest.raises(FileNotFoundError, match="no partition of __remote_log_metadata"):
-        kc.scan(LOCAL.folder, remote_log_metadata=LOCAL.leader / LOCAL.name)
+        kc.scan(LOCAL.folder, tiered=kc.Tiered(remote_log_metadata=LOCAL.leader / LOCAL.name))
     with pytest.raises(FileNotFoundError):
-        kc.scan(LOCAL.folder, local_log_dir=tmp_path / "none")
+        kc.scan(LOCAL.folder, tiered=kc.Tiered(local_log_dir=tmp_path / "none"))
 
 
 def test_what_is_not_known_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     kc.scan(LOCAL.folder)
     assert "without remote_log_metadata and local_log_dir" in caplog.text
     caplog.clear()
-    kc.scan(LOCAL.folder, remote_log_metadata=LOCAL.metadata)
+    kc.scan(LOCAL.folder, tiered=kc.Tiered(remote_log_metadata=LOCAL.metadata))
     assert "without local_log_dir, the log start offset is unknown" in caplog.text
     caplog.clear()
-    kc.scan(LOCAL.folder, **LOCAL.known)
+    kc.scan(LOCAL.folder, **grouped(**LOCAL.known))
     assert not caplog.text
 
 

@@ -205,7 +205,9 @@ def test_one_percent_of_the_offsets(threads: int) -> None:
         opener = Opener(data, 1 << 20)
         partition = Partition("t", 0, [Segment("t", opener, len(data), base_offset=0)])
         start, end = int(count * place), int(count * (place + 0.01))
-        reader = kc.scan(partition, columns=["offset"], start_offset=start, end_offset=end, threads=threads)
+        reader = kc.scan(
+            partition, columns=["offset"], start_offset=start, end_offset=end, options=kc.ScanOptions(threads=threads)
+        )
         assert pa.table(reader)["offset"].to_pylist() == [*range(start, end)]
         assert sum(opener.file.requests) <= 0.05 * len(data), place
 
@@ -388,7 +390,13 @@ def test_one_percent_from_a_range_server(chunk_bytes: int, threads: int) -> None
         assert server.size == 64 * MIB
         for place in (0.0, 0.31, 0.5, 0.77, 0.985):
             start, end = int(4096 * place), int(4096 * (place + 0.01))
-            reader = kc.scan(server.url, columns=["offset"], start_offset=start, end_offset=end, threads=threads)
+            reader = kc.scan(
+                server.url,
+                columns=["offset"],
+                start_offset=start,
+                end_offset=end,
+                options=kc.ScanOptions(threads=threads),
+            )
             server.requests.clear()
             assert pa.table(reader)["offset"].to_pylist() == [*range(start, end)]
             assert sum(server.requests) <= 0.05 * server.size, (place, server.requests)

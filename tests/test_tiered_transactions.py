@@ -13,6 +13,7 @@ from fsspec.implementations.local import LocalFileSystem
 import kafkacomp as kc
 from golden.reading import assert_same, scan_rows
 from golden.tiered import TieredCase, cases
+from grouped import grouped
 from kafkacomp.tiered import resolve as resolving
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Counted(LocalFileSystem):  # type: ignore[misc]  # fsspec has no types
 
 def fetched(case: TieredCase, **options: Any) -> Counter[str]:
     filesystem = Counted()
-    for _ in kc.scan(str(case.folder), filesystem=filesystem, columns=["offset"], **options):
+    for _ in kc.scan(str(case.folder), columns=["offset"], **grouped(store=filesystem, **options)):
         pass
     return filesystem.fetched
 

@@ -62,7 +62,12 @@ def test_no_intact_batch_is_left_out(magic: int, truncated: int, left: int, thre
     for start in range(0, BATCHES * RECORDS, 5):
         for time in (None, 500, *(time + 500 for time in TIMES)):
             scanned = kc.scan(
-                folder, columns=["offset"], start_offset=start, start_time=time, on_error="skip", threads=threads
+                folder,
+                columns=["offset"],
+                start_offset=start,
+                start_time=time,
+                on_error="skip",
+                options=kc.ScanOptions(threads=threads),
             )
             wanted = [each for each in rows if each >= start and (time is None or TIMES[each // RECORDS] >= time)]
             assert pa.table(scanned).column("offset").to_pylist() == wanted, (start, time)

@@ -37,14 +37,16 @@ def base_of(path: Path) -> int:
 
 
 def read(source: Path | bytes) -> Rows:
-    table = pa.table(kc.scan(source, columns=["offset", "key", "value"], on_error="skip", log_format="0.8+"))
+    table = pa.table(
+        kc.scan(source, columns=["offset", "key", "value"], on_error="skip", options=kc.ScanOptions(log_format="0.8+"))
+    )
     return set(zip(*(table[name].to_pylist() for name in ("offset", "key", "value")), strict=True))
 
 
 def strict(source: Path | bytes) -> Rows:
     rows: Rows = set()
     try:
-        for batch in kc.scan(source, columns=["offset", "key", "value"], log_format="0.8+"):
+        for batch in kc.scan(source, columns=["offset", "key", "value"], options=kc.ScanOptions(log_format="0.8+")):
             rows |= set(zip(*(pa.record_batch(batch)[name].to_pylist() for name in range(3)), strict=True))
     except kc.KafkaCompError:
         pass

@@ -41,7 +41,7 @@ def logs(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 def test_checkpoints_count(logs: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "kafkacomp"):
         assert pa.table(kc.scan(logs)).num_rows == 200
-        assert pa.table(kc.scan(logs, visible_only=True)).num_rows == 150
+        assert pa.table(kc.scan(logs, options=kc.ScanOptions(visible_only=True))).num_rows == 150
     assert not caplog.text
 
 

@@ -53,7 +53,7 @@ def test_after_a_header_that_understates_no_segment_is_skipped(tmp_path: Path, t
     understating = Batch([EARLY, LATE, EARLY], EARLY)
     rows = write(tmp_path, [[*first, understating], [understating] * 3, [Batch([EARLY])], [understating]], magic)
     for _ in range(5):
-        reader = kc.scan(tmp_path, columns=["offset"], start_time=BOUND, threads=threads)
+        reader = kc.scan(tmp_path, columns=["offset"], start_time=BOUND, options=kc.ScanOptions(threads=threads))
         assert pa.table(reader)["offset"].to_pylist() == within(rows, BOUND)
         (warning,) = reader.report.warnings
         assert f"has a record of {LATE} ms" in warning
@@ -70,7 +70,9 @@ def test_each_partition_has_its_own_headers(tmp_path: Path) -> None:
         compression_type="none",
     )
     (tmp_path / "right" / "t-0").rename(tmp_path / "wrong" / "t-1")
-    reader = kc.scan(tmp_path / "wrong", columns=["partition", "offset"], start_time=BOUND, threads=2)
+    reader = kc.scan(
+        tmp_path / "wrong", columns=["partition", "offset"], start_time=BOUND, options=kc.ScanOptions(threads=2)
+    )
     rows = pa.table(reader).to_pylist()
     assert [(row["partition"], row["offset"]) for row in rows] == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 2)]
     assert reader.report.bytes_in < 5000

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
+from grouped import grouped
 from kafkacomp import log, record
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def rows(count: int, *, offsets: list[int] | None = None, seed: int = 3) -> pa.T
 
 def read(folder: Path | str, **options: Any) -> pa.Table:
     """What a scan of the folder gives."""
-    return pa.table(kc.scan(folder, columns=COLUMNS, **options))
+    return pa.table(kc.scan(folder, columns=COLUMNS, **grouped(**options)))
 
 
 @pytest.mark.parametrize("name", ["none", "gzip", "snappy", "lz4", "zstd"])

@@ -12,12 +12,13 @@ import pytest
 from kafka.partitioner.default import murmur2
 
 import kafkacomp as kc
+from grouped import grouped
 
 VECTORS = Path(__file__).parent / "vectors" / "modern"
 
 
 def read(folder: Path | str, **options: Any) -> pa.Table:
-    return pa.table(kc.scan(folder, **options))
+    return pa.table(kc.scan(folder, **grouped(**options)))
 
 
 def test_rows_go_to_the_topic_and_partition_of_their_columns(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def damaged(log: Log, at: int, kind: str, rng: random.Random) -> tuple[bytes, se
 
 def skipped(source: Any) -> tuple[list[Row], kc.arrow.ScanReport]:
     """What a scan delivers that skips corrupt bytes."""
-    reader = kc.scan(source, columns=["offset", "value"], on_error="skip", log_format="0.8+")
+    reader = kc.scan(source, columns=["offset", "value"], on_error="skip", options=kc.ScanOptions(log_format="0.8+"))
     table = pa.table(reader)
     return list(zip(table["offset"].to_pylist(), table["value"].to_pylist(), strict=True)), reader.report
 
@@ -103,8 +103,8 @@ def refuses(data: bytes) -> bool:
     """Whether every strict reader refuses the bytes; they must agree."""
     answers = []
     for read in (
-        lambda: pa.table(kc.scan(data, columns=["offset"], log_format="0.8+")),
-        lambda: list(kc.scan(io.BytesIO(data), columns=["offset"], log_format="0.8+")),
+        lambda: pa.table(kc.scan(data, columns=["offset"], options=kc.ScanOptions(log_format="0.8+"))),
+        lambda: list(kc.scan(io.BytesIO(data), columns=["offset"], options=kc.ScanOptions(log_format="0.8+"))),
         lambda: [list(batch) for batch in record.read_batches(data)],
         lambda: [list(batch) for batch in record.open_batches(data)],
         lambda: parse_cells(pa.array([data]), columns=["offset"]),

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
+from grouped import grouped
 from kafkacomp import log
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def _verify_partition(folder: Path, **options: Any) -> object:
 @pytest.mark.parametrize(("name", "value", "wanted"), SCAN)
 def test_scan(name: str, value: Any, wanted: str, folder: Path) -> None:
     with pytest.raises(TypeError, match=f"^{name} must be {wanted}"):
-        kc.scan(folder, **{name: value})
+        kc.scan(folder, **grouped(**{name: value}))
 
 
 @pytest.mark.parametrize(

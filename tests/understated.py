@@ -13,6 +13,7 @@ import pyarrow as pa
 from aiokafka.record.util import calc_crc32c
 
 import kafkacomp as kc
+from grouped import grouped
 from kafkacomp._cli.command import run
 from kafkacomp.record import RecordBatchBuilder
 from kafkacomp.spark import KafkaCompDataSource
@@ -78,7 +79,7 @@ class Answer(NamedTuple):
 
 
 def _scanned(source: object, start: int | None, end: int | None, **options: Any) -> Answer:
-    reader = kc.scan(source, columns=["offset"], start_time=start, end_time=end, **options)  # type: ignore[arg-type]
+    reader = kc.scan(source, columns=["offset"], start_time=start, end_time=end, **grouped(**options))  # type: ignore[arg-type]
     offsets = pa.table(reader)["offset"].to_pylist()
     return Answer(offsets, [(each.first_offset, each.last_offset, each.reason) for each in reader.report.missing])
 

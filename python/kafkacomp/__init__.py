@@ -46,11 +46,13 @@ if TYPE_CHECKING:
     from kafkacomp import record as record
     from kafkacomp import snappy as snappy
     from kafkacomp import spark as spark
+    from kafkacomp import tiered as tiered
     from kafkacomp import zstd as zstd
     from kafkacomp._codecs.open import open  # noqa: A004 - the name of the standard library's
     from kafkacomp.advice import advise
-    from kafkacomp.arrow import ScanReport, SkippedRange, WriteReport, scan, write
+    from kafkacomp.arrow import ScanOptions, ScanReport, SkippedRange, WriteReport, scan, write
     from kafkacomp.log import LogDir, LogPartition, LogSegment
+    from kafkacomp.tiered import Tiered
 
 __all__ = [
     "DEFAULT_MAX_OUTPUT_SIZE",
@@ -58,8 +60,10 @@ __all__ = [
     "LogDir",
     "LogPartition",
     "LogSegment",
+    "ScanOptions",
     "ScanReport",
     "SkippedRange",
+    "Tiered",
     "WriteReport",
     "__version__",
     "advise",
@@ -82,15 +86,17 @@ __all__ += exceptions.__all__
 #: Submodules that are imported when they are first used: `import kafkacomp` stays quick, and extras stay optional.
 _LAZY = frozenset({
     "advice", "arrow", "bench", "broker", "gzip", "log", "lz4", "message_set", "polars", "record", "snappy", "spark",
-    "typing", "zstd",
+    "tiered", "typing", "zstd",
 })  # fmt: skip
 #: Names of these submodules that are here as well.
 _LAZY_NAMES = {
     "LogDir": "log",
     "LogPartition": "log",
     "LogSegment": "log",
+    "ScanOptions": "arrow",
     "ScanReport": "arrow",
     "SkippedRange": "arrow",
+    "Tiered": "tiered",
     "WriteReport": "arrow",
     "advise": "advice",
     "open": "_codecs.open",

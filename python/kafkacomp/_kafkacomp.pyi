@@ -38,6 +38,7 @@ from kafkacomp._types import (
     TimestampType,
 )
 from kafkacomp.arrow._cells import RecordFields
+from kafkacomp.arrow._options import ScanSettings
 from kafkacomp.arrow._report import MissingRange, MissingReason, ScanReport
 from kafkacomp.broker._profile import TopicSettings
 from kafkacomp.broker._validator import LogAppendInfo, ValidationResult, ValidatorConfig
@@ -837,7 +838,7 @@ class ScanReader:
     def __new__(
         cls,
         sources: list[BoundedPartition],
-        settings: dict[str, Any],
+        settings: ScanSettings,
         total_bytes: int,
         progress: Callable[[int, int], object] | None,
         warn_of_losses: Callable[[ScanReport], object],

@@ -27,16 +27,21 @@ except ModuleNotFoundError as error:
     raise with_command(error) from None
 from polars.io.plugins import register_io_source
 
+from kafkacomp.arrow import ScanOptions
 from kafkacomp.arrow import scan as _scan
 from kafkacomp.arrow._scan import LOCATION, bound_of, find
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Unpack
 
     from kafkacomp._storage.partition import Partition, Source
+    from kafkacomp.arrow._options import SourceArguments
 
 __all__ = ["scan"]
 
+#: The default ``options``.
+_OPTIONS = ScanOptions(binary_type="binary_view")
 _MIN, _MAX = -(2**63), 2**63 - 1
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _PLACE = {"topic": pl.String, "partition": pl.Int32}
@@ -48,7 +53,7 @@ _EXCHANGED = {"Eq": "Eq", "Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt", "GtEq": "LtEq"
 _ELEMENTWISE = {"IsIn", "IsBetween", "Not", "StartsWith", "EndsWith", "Contains"}
 
 
-def scan(source: Source, **options: Any) -> pl.LazyFrame:  # noqa: ANN401 - the options of kafkacomp.scan
+def scan(source: Source, **arguments: Unpack[SourceArguments]) -> pl.LazyFrame:
     """Read Kafka's log segments as a ``LazyFrame``: only the columns, partitions, offsets and times that a query needs.
 
     Columns that the query does not use are not built. If conditions are combined by ``&``, comparisons of ``offset``
@@ -58,8 +63,8 @@ def scan(source: Source, **options: Any) -> pl.LazyFrame:  # noqa: ANN401 - the 
 
     Args:
         source: A source as in :func:`kafkacomp.scan`: a path, a URL, bytes, or several of these.
-        **options: Arguments of :func:`kafkacomp.scan`. Here the default of ``binary_type`` is ``binary_view``, with
-            which values are not copied.
+        **arguments: Those of :func:`kafkacomp.scan`. Here the default of ``options`` has ``binary_type="binary_view"``,
+            with which values are not copied.
 
     Returns:
         A ``polars.LazyFrame`` with the columns of the scan.
@@ -73,36 +78,37 @@ def scan(source: Source, **options: Any) -> pl.LazyFrame:  # noqa: ANN401 - the 
         >>> import kafkacomp as kc
         >>> kc.polars.scan("/var/lib/kafka/data").select("partition").unique().collect()  # doctest: +SKIP
     """
-    options = {"binary_type": "binary_view", **options}
-    reader = _scan(source, **options)
-    located = {name: options.pop(name) for name in LOCATION & options.keys()}
-    schema = pl.DataFrame(_scan(b"", **_without_bounds(options))).schema
+    given: dict[str, Any] = {"options": _OPTIONS, **arguments}
+    reader = _scan(source, **given)
+    located = {name: given.pop(name) for name in LOCATION & given.keys()}
+    schema = pl.DataFrame(_scan(b"", **_without_bounds(given))).schema
     reader.close()
 
     def frames(
         columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, batch_rows: int | None
     ) -> Iterator[pl.DataFrame]:
         wanted = list(schema) if columns is None else columns
-        yield from _frames(find(source, **located), wanted, predicate, rows, _hinted(options, batch_rows, rows))
+        yield from _frames(find(source, **located), wanted, predicate, rows, _hinted(given, batch_rows, rows))
 
     return register_io_source(frames, schema=schema, explain_name="kafkacomp")
 
 
-def _hinted(options: dict[str, Any], *limits: int | None) -> dict[str, Any]:
-    known = [limit for limit in (options.get("batch_rows", 65_536), *limits) if limit is not None]
-    return {**options, "batch_rows": max(min(known), 1)}
+def _hinted(given: dict[str, Any], *limits: int | None) -> dict[str, Any]:
+    options: ScanOptions = given["options"]
+    known = [limit for limit in (options.batch_rows, *limits) if limit is not None]
+    return {**given, "options": replace(options, batch_rows=max(min(known), 1))}
 
 
-def _without_bounds(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name not in {"start_offset", "end_offset", "progress"}}
+def _without_bounds(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name not in {"start_offset", "end_offset", "progress"}}
 
 
 def _frames(
-    found: list[Partition], columns: list[str], predicate: pl.Expr | None, rows: int | None, options: dict[str, Any]
+    found: list[Partition], columns: list[str], predicate: pl.Expr | None, rows: int | None, given: dict[str, Any]
 ) -> Iterator[pl.DataFrame]:
-    bounds = _Bounds() if predicate is None else _bounds(predicate, options.get("timestamp_unit", "ms"))
+    bounds = _Bounds() if predicate is None else _bounds(predicate, given["options"].timestamp_unit)
     chosen = _chosen(found, bounds.place)
-    narrowed, chosen = bounds.narrow(options, chosen)
+    narrowed, chosen = bounds.narrow(given, chosen)
     # Without any column, the number of rows would be lost.
     built = columns or ["offset"]
     left = rows

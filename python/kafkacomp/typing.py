@@ -17,6 +17,8 @@ type                            value
 :data:`OnError`                 ``raise`` or ``skip``
 :data:`TimestampUnit`           ``s``, ``ms``, ``us``, ``ns`` or ``int64``
 :data:`BinaryType`              ``binary``, ``large_binary`` or ``binary_view``
+:class:`ScanArguments`          the keyword arguments of :meth:`kafkacomp.LogDir.scan`
+:class:`SourceArguments`        the keyword arguments of :func:`kafkacomp.scan`
 =============================== =======================================================================================
 
 >>> from kafkacomp.typing import CompressionTypeLike, Source
@@ -29,7 +31,14 @@ from kafkacomp._codecs.file import FileArgument
 from kafkacomp._log_format import LogFormat
 from kafkacomp._storage.partition import Source
 from kafkacomp._types import ArrowArray, ArrowColumn, ArrowRows, ArrowStream, CompressionTypeLike, Headers, StrPath
-from kafkacomp.arrow._scan import BinaryType, IsolationLevel, OnError, TimestampUnit
+from kafkacomp.arrow._options import (
+    BinaryType,
+    IsolationLevel,
+    OnError,
+    ScanArguments,
+    SourceArguments,
+    TimestampUnit,
+)
 
 __all__ = [
     "ArrowArray",
@@ -43,7 +52,9 @@ __all__ = [
     "IsolationLevel",
     "LogFormat",
     "OnError",
+    "ScanArguments",
     "Source",
+    "SourceArguments",
     "StrPath",
     "TimestampUnit",
 ]

@@ -41,13 +41,12 @@ def rows_and_missing(folder: Path, threads: int, bounds: Bounds) -> tuple[list[R
     scanned = kc.scan(
         folder,
         columns=["offset", "timestamp"],
-        timestamp_unit="int64",
         on_error="skip",
-        threads=threads,
         start_offset=bounds.get("start_offset"),
         end_offset=bounds.get("end_offset"),
         start_time=bounds.get("start_time"),
         end_time=bounds.get("end_time"),
+        options=kc.ScanOptions(timestamp_unit="int64", threads=threads),
     )
     table = pa.table(scanned)
     found = list(zip(table.column("offset").to_pylist(), table.column("timestamp").to_pylist(), strict=True))

@@ -46,7 +46,12 @@ def uploaded(folder: Path, store: str) -> str:
 def answer(source: str | Path, *, skip: bool, horizon: int | None) -> tuple[list[int], object, str | None]:
     """Offsets, missing ranges, and the error without the name of its file."""
     offsets: list[int] = []
-    reader = kc.scan(source, columns=["offset"], on_error="skip" if skip else "raise", horizon=horizon, threads=1)
+    reader = kc.scan(
+        source,
+        columns=["offset"],
+        on_error="skip" if skip else "raise",
+        options=kc.ScanOptions(horizon=horizon, threads=1),
+    )
     try:
         for each in reader:
             offsets += each.column("offset").to_pylist()
@@ -89,11 +94,11 @@ def test_a_warning_says_that_the_horizon_was_exceeded(store: str, tmp_path: Path
     (folder / f"{15:020}.log").write_bytes(batch(15))
     copy = uploaded(folder, store)
     for horizon, warns in [(0, True), (1, True), (1000, False), (None, False)]:
-        reader = kc.scan(copy, on_error="skip" if skip else "raise", horizon=horizon)
+        reader = kc.scan(copy, on_error="skip" if skip else "raise", options=kc.ScanOptions(horizon=horizon))
         assert reader.read_all().num_rows == 15
         assert losses(reader.report.missing) == [(5, 9, "gap")]
         assert [WARNING in each for each in reader.report.warnings] == [True] * warns, reader.report.warnings
-    assert kc.scan(folder, horizon=0).report.warnings == ()
+    assert kc.scan(folder, options=kc.ScanOptions(horizon=0)).report.warnings == ()
 
 
 def test_no_warning_of_a_compacted_or_intact_log(store: str, tmp_path: Path) -> None:
@@ -101,7 +106,7 @@ def test_no_warning_of_a_compacted_or_intact_log(store: str, tmp_path: Path) -> 
         folder = tmp_path / name
         folder.mkdir()
         (folder / f"{0:020}.log").write_bytes(b"".join(batches))
-        reader = kc.scan(uploaded(folder, store), horizon=0)
+        reader = kc.scan(uploaded(folder, store), options=kc.ScanOptions(horizon=0))
         reader.read_all()
         assert reader.report.warnings == ()
 
@@ -111,7 +116,7 @@ def test_an_intact_log_is_read_once(tmp_path: Path, store: str) -> None:
     copy = uploaded(intact(built(2, "none")).write(tmp_path), store)
     counts = []
     for horizon in (0, 1 << 40):
-        reader = kc.scan(copy, horizon=horizon)
+        reader = kc.scan(copy, options=kc.ScanOptions(horizon=horizon))
         reader.read_all()
         counts.append(reader.report.bytes_in)
     assert counts[0] == counts[1]

@@ -17,6 +17,7 @@ import pytest
 import kafkacomp as kc
 from corruption.inject import KINDS, applies, inject
 from corruption.logs import built
+from grouped import grouped
 from kafkacomp import log, record
 from test_bytes_read import EXTRA, read_so_far
 
@@ -34,7 +35,7 @@ MOST = 3
 
 
 def _scan(folder: Path, **options: object) -> None:
-    for _ in kc.scan(folder, columns=["offset"], **options):  # type: ignore[arg-type]
+    for _ in kc.scan(folder, columns=["offset"], **grouped(**options)):
         pass
 
 

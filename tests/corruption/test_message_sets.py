@@ -10,6 +10,7 @@ import pytest
 import kafkacomp as kc
 from corruption.tools import command
 from golden.expect import roots
+from grouped import grouped
 from kafkacomp import log, message_set
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def write(files: Files, folder: Path) -> Path:
 
 def scan(folder: Path, **options: str) -> tuple[list[bytes], kc.ScanReport]:
     """The values, and the report."""
-    reader = kc.scan(folder, columns=["value"], **options)  # type: ignore[arg-type]  # on_error
+    reader = kc.scan(folder, columns=["value"], **grouped(**options))
     return [value for batch in reader for value in batch.column("value").to_pylist()], reader.report
 
 

@@ -102,7 +102,7 @@ def test_name_within_a_compacted_segment(name: int, tmp_path: Path) -> None:
     assert [(each.action, each.length) for each in report.repairs] == [
         ("quarantined", len(each.data)) for each in below
     ]
-    scan = kc.scan(tmp_path / "repaired" / "topic-0", columns=["offset"], include_control=True)
+    scan = kc.scan(tmp_path / "repaired" / "topic-0", columns=["offset"], options=kc.ScanOptions(include_control=True))
     wanted = [offset for batch in log.batches if batch not in below for offset, _ in batch.records]
     assert pa.table(scan)["offset"].to_pylist() == wanted
     with pytest.raises(kc.CorruptRecordError, match="offset field 280 of the batch at byte 0 cannot be right"):

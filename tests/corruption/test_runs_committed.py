@@ -131,7 +131,11 @@ def test_transactions_keep_their_ends(
     (tmp_path / "t-0").mkdir()
     (tmp_path / "t-0" / f"{0:020}.log").write_bytes(b"".join(data for _, _, data in changed))
     reader = kc.scan(
-        tmp_path / "t-0", columns=["offset"], isolation_level="read_committed", on_error="skip", threads=threads
+        tmp_path / "t-0",
+        columns=["offset"],
+        isolation_level="read_committed",
+        on_error="skip",
+        options=kc.ScanOptions(threads=threads),
     )
     found = pa.table(reader)["offset"].to_pylist()
     certain, possible = wanted(intact, changed, hidden)

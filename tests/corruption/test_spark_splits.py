@@ -37,7 +37,7 @@ def test_tasks_miss_what_a_scan_misses(kind: str, log: Log, split_size: int, tmp
     from kafkacomp.spark._plan import SegmentPartition  # noqa: PLC0415 - takes a second
 
     folder = inject(log, kind, random.Random(f"splits {kind} {log.name}")).write(tmp_path)
-    whole = kc.scan(folder, columns=["offset"], on_error="skip", include_control=True)
+    whole = kc.scan(folder, columns=["offset"], on_error="skip", options=kc.ScanOptions(include_control=True))
     offsets = [offset for batch in whole for offset in batch.column("offset").to_pylist()]
     source = KafkaCompDataSource({"path": str(folder), "mode": "DROPMALFORMED", "splitSize": str(split_size)})
     reports, delivered = [], []
@@ -47,10 +47,9 @@ def test_tasks_miss_what_a_scan_misses(kind: str, log: Log, split_size: int, tmp
             task.partition,
             columns=["offset"],
             on_error="skip",
-            include_control=True,
-            threads=1,
             start_offset=task.start_offset,
             end_offset=task.end_offset,
+            options=kc.ScanOptions(include_control=True, threads=1),
         )
         delivered += [offset for batch in part for offset in batch.column("offset").to_pylist()]
         reports.append(part.report)

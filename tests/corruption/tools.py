@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import kafkacomp as kc
+from grouped import grouped
 from kafkacomp import log
 from kafkacomp._cli.command import run
 from kafkacomp._losses import unacknowledged
@@ -61,7 +62,7 @@ class Answer:
 
 
 def _scan(folder: Path, **options: Any) -> Answer:
-    reader = kc.scan(folder, columns=["offset", "value"], include_control=True, **options)
+    reader = kc.scan(folder, columns=["offset", "value"], **grouped(include_control=True, **options))
     rows: list[Row] = []
     error: Exception | None = None
     try:
@@ -76,22 +77,22 @@ def _scan(folder: Path, **options: Any) -> Answer:
 
 def scan_strict(folder: Path) -> Answer:
     """``scan``."""
-    return _scan(folder, threads=1)
+    return _scan(folder, options=kc.ScanOptions(threads=1))
 
 
 def scan_strict_threads(folder: Path) -> Answer:
     """``scan`` with several threads."""
-    return _scan(folder, threads=3)
+    return _scan(folder, options=kc.ScanOptions(threads=3))
 
 
 def scan_skip(folder: Path) -> Answer:
     """``scan(on_error="skip")``."""
-    return _scan(folder, on_error="skip", threads=1)
+    return _scan(folder, on_error="skip", options=kc.ScanOptions(threads=1))
 
 
 def scan_skip_threads(folder: Path) -> Answer:
     """The same with several threads, and small batches."""
-    return _scan(folder, on_error="skip", threads=3, batch_rows=7)
+    return _scan(folder, on_error="skip", options=kc.ScanOptions(threads=3, batch_rows=7))
 
 
 def command(*arguments: object) -> tuple[int, str, str]:
@@ -140,7 +141,7 @@ def _rewritten(rewrite: Callable[[Path, Path], Any], folder: Path, target: Path)
         report = rewrite(folder, target)
     except (kc.KafkaCompError, OSError, ValueError) as error:
         return Answer(None, error)
-    again = _scan(target, threads=1) if any(target.glob("**/*.log")) else Answer([])
+    again = _scan(target, options=kc.ScanOptions(threads=1)) if any(target.glob("**/*.log")) else Answer([])
     missing = ranges_of(report.missing)
     faults = [(each.file.rpartition("/")[2], each.position) for each in getattr(report, "repairs", ())]
     warnings = list(getattr(report, "warnings", ()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import kafkacomp as kc
 from doors.answers import ERRORS, Answer, Source
 from doors.readers import scanned
 from kafkacomp import log
@@ -20,7 +21,7 @@ def _copied(source: Source, write: Callable[..., Any], name: str, **options: Any
     """The rows of the copy, what the report says is missing, and what the scan of the copy says."""
     target = source.work / name
     try:
-        report = write(source.path, target, encryption_keys=source.keys, **options)
+        report = write(source.path, target, tiered=kc.Tiered(encryption_keys=source.keys), **options)
     except ERRORS as error:
         return Answer(error=error)
     missing = ranges_of(report.missing)

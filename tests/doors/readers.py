@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import kafkacomp as kc
 from corruption.tools import command
 from doors.answers import COLUMNS, ERRORS, Answer, Row, Source, row_of, rows_of
+from grouped import grouped
 from missing_ranges import ranges_of
 from spark.growing import Stream
 
@@ -42,18 +43,18 @@ def _read(reader: ScanReader) -> Answer:
 
 def scanned(source: Source, **options: Any) -> Answer:
     """``kc.scan``."""
-    return _read(kc.scan(source.path, columns=COLUMNS, **source.known, **options))
+    return _read(kc.scan(source.path, columns=COLUMNS, **grouped(**source.known, **options)))
 
 
 def scanned_log_dir(source: Source, **options: Any) -> Answer:
     """``LogDir.scan``."""
-    return _read(kc.LogDir(source.path, **source.known).scan(columns=COLUMNS, **options))
+    return _read(kc.LogDir(source.path, **grouped(**source.known)).scan(columns=COLUMNS, **grouped(**options)))
 
 
 def polars(source: Source, **options: Any) -> Answer:
     """``kc.polars.scan``, collected."""
     try:
-        frame = kc.polars.scan(source.path, **source.known, **options).select(COLUMNS).collect()
+        frame = kc.polars.scan(source.path, **grouped(**source.known, **options)).select(COLUMNS).collect()
     except Exception as error:  # noqa: BLE001 - polars raises its own exception
         return Answer(error=error)
     return Answer([row_of(*row) for row in frame.iter_rows()])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import kafkacomp as kc
 from corruption.tools import command
 from doors.answers import Answer, Row, Source, row_of
+from grouped import grouped
 from kafkacomp import log
 from kafkacomp._cli.batches import TIMESTAMP_NAMES
 from missing_ranges import ranges_of
@@ -36,18 +37,18 @@ def verified(source: Source) -> Answer:
 
 def verified_log_dir(source: Source) -> Answer:
     """``LogDir.verify``."""
-    return Answer(missing=ranges_of(kc.LogDir(source.path, **source.known).verify().missing))
+    return Answer(missing=ranges_of(kc.LogDir(source.path, **grouped(**source.known)).verify().missing))
 
 
 def verified_member(source: Source) -> Answer:
     """``LogPartition.verify``, of a partition of a directory."""
-    (partition,) = kc.LogDir(source.path, **source.known).values()
+    (partition,) = kc.LogDir(source.path, **grouped(**source.known)).values()
     return Answer(missing=ranges_of(partition.verify().missing))
 
 
 def verified_partition(source: Source) -> Answer:
     """``kafkacomp.log.verify_partition``."""
-    found = kc.LogDir(source.path, **source.known) if source.known else source.path
+    found = kc.LogDir(source.path, **grouped(**source.known)) if source.known else source.path
     return Answer(missing=ranges_of(log.verify_partition(found).missing))
 
 

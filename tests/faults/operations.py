@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 import kafkacomp as kc
+from grouped import grouped
 from kafkacomp import log, message_set, record
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class Operations:
         return found
 
     def _scanned(self, **options: Any) -> list[Any]:
-        reader = kc.scan(self.partition, **options)
+        reader = kc.scan(self.partition, **grouped(**options))
         found = [pa.record_batch(batch) for batch in reader]
         assert not reader.report.skipped, reader.report
         return found
@@ -169,12 +170,12 @@ class Operations:
 
     def _do_scan_alternating(self) -> list[Any]:
         columns = ["key", "headers", "baseOffset"]
-        reader = kc.scan(self.alternating, columns=columns, threads=1, batch_rows=1 << 20)
+        reader = kc.scan(self.alternating, columns=columns, options=kc.ScanOptions(threads=1, batch_rows=1 << 20))
         return [pa.record_batch(batch) for batch in reader]
 
     def _do_scan_views(self) -> list[bytes]:
         """Rows are views of the batches before, which must stay when there is no storage for the next one."""
-        reader = kc.scan(self.views, columns=["value"], threads=1, binary_type="binary_view")
+        reader = kc.scan(self.views, columns=["value"], options=kc.ScanOptions(threads=1, binary_type="binary_view"))
         expected = [each for value in self.values for each in (value, value[::-1])]
         found: list[bytes] = []
         try:

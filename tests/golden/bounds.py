@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import kafkacomp as kc
+from grouped import grouped
 from kafkacomp.exceptions import KafkaCompError
 
 from . import tiered
@@ -87,7 +88,7 @@ class Log:
 
     def read(self, bounds: Bounds = Bounds(), **options: Any) -> Reading:  # noqa: B008 - a constant
         """Read it within bounds."""
-        reader = kc.scan(self.source, **{**OPTIONS, **self.known, **options}, **bounds.given())
+        reader = kc.scan(self.source, **grouped(**{**OPTIONS, **self.known, **options}, **bounds.given()))
         batches: list[pa.RecordBatch] = []
         error = None
         try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 import kafkacomp as kc
+from grouped import grouped
 from kafkacomp import record
 
 from .expect import Expected, Headers, shorten
@@ -160,7 +161,7 @@ SCAN_COLUMNS = [*DEFAULT_COLUMNS, "leaderEpoch", "isControl"]
 
 def scan_rows(source: Any, **options: Any) -> list[Expected]:
     """The rows that ``kc.scan`` gives."""
-    return table_rows(pa.table(kc.scan(source, columns=SCAN_COLUMNS, **options)))
+    return table_rows(pa.table(kc.scan(source, columns=SCAN_COLUMNS, **grouped(**options))))
 
 
 class Partly(NamedTuple):
@@ -174,7 +175,7 @@ def scan_partly(source: Any, **options: Any) -> Partly:
     """The rows of a scan up to its error: what has been delivered stays delivered."""
     batches = []
     error: Exception | None = None
-    reader = pa.RecordBatchReader.from_stream(kc.scan(source, columns=SCAN_COLUMNS, **options))
+    reader = pa.RecordBatchReader.from_stream(kc.scan(source, columns=SCAN_COLUMNS, **grouped(**options)))
     try:
         batches.extend(reader)
     except (pa.ArrowException, OSError, kc.KafkaCompError) as raised:

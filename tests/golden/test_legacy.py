@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
+from grouped import grouped
 from kafkacomp import record
 
 from .expect import (
@@ -151,7 +152,7 @@ def test_scan(file: LegacyFile) -> None:
     """``kc.scan`` of a segment, control records included: rows, null where a record has no timestamp, null headers."""
     columns = ["offset", "magic", "timestamp", "timestampType", "key", "value", "position", "headers"]
     options: dict[str, Any] = {"topic": "t", "partition": 7, "include_control": True}
-    reader = kc.scan(file.path, columns=[*columns, "topic", "partition"], **options)
+    reader = kc.scan(file.path, columns=[*columns, "topic", "partition"], **grouped(**options))
     table = pa.table(reader)
     # Nothing is missing from what brokers wrote but what compaction removed.
     assert {each.reason for each in reader.report.missing} <= {"compacted"}, reader.report.missing
@@ -171,7 +172,7 @@ def test_scan(file: LegacyFile) -> None:
     assert set(table.column("topic").to_pylist()) <= {"t"}
     assert set(table.column("partition").to_pylist()) <= {7}
     assert_same(
-        pa.table(kc.scan(file.path.read_bytes(), columns=["offset"], include_control=True))
+        pa.table(kc.scan(file.path.read_bytes(), columns=["offset"], options=kc.ScanOptions(include_control=True)))
         .column("offset")
         .to_pylist(),
         [row[0] for row in expected],
@@ -182,7 +183,7 @@ def test_scan(file: LegacyFile) -> None:
 @by_file([file for file in FILES if file.about["kind"] == "fetch odd"])
 def test_odd_fetch_answers_by_scan(file: LegacyFile) -> None:
     """A captured answer, scanned as bytes: its whole batches, and no complaint about the cut."""
-    reader = kc.scan(file.path.read_bytes(), columns=["offset"], include_control=True)
+    reader = kc.scan(file.path.read_bytes(), columns=["offset"], options=kc.ScanOptions(include_control=True))
     assert pa.table(reader).column("offset").to_pylist() == [line["offset"] for line in file.records()]
 
 

@@ -170,7 +170,9 @@ def test_scan_with_control_records_and_on_demand_columns(case: ModernCase) -> No
                     }
                     for item in batch
                 ]
-            found = pa.table(kc.scan(segment, columns=ON_DEMAND_COLUMNS, include_control=True)).to_pylist()
+            found = pa.table(
+                kc.scan(segment, columns=ON_DEMAND_COLUMNS, options=kc.ScanOptions(include_control=True))
+            ).to_pylist()
             for row in found:
                 row["segment"] = str(row["segment"]).replace("\\", "/").rpartition("/")[2]
             assert_same(found, wanted, segment)

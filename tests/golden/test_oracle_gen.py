@@ -66,7 +66,7 @@ def test_scan_agrees_with_iteration(case: OracleCase) -> None:
             complaint, partial = True, records
             break
         sound += records
-    scan = kc.scan(case.data, columns=["offset", "key", "value"], include_control=True)
+    scan = kc.scan(case.data, columns=["offset", "key", "value"], options=kc.ScanOptions(include_control=True))
     reader = pa.RecordBatchReader.from_stream(scan)
     rows: list[tuple[int, bytes | None, bytes | None]] = []
     raised: Exception | None = None

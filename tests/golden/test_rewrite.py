@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
+from grouped import grouped
 from kafkacomp import log
 
 from .expect import roots
@@ -29,7 +30,7 @@ DAMAGED = [folder for root in roots("modern") for folder in sorted(root.glob("da
 
 
 def read(folder: Path, *more: str, **options: Any) -> pa.Table:
-    return pa.table(kc.scan(folder, columns=[*COLUMNS, *more], include_control=True, **options))
+    return pa.table(kc.scan(folder, columns=[*COLUMNS, *more], **grouped(include_control=True, **options)))
 
 
 @pytest.mark.parametrize("merge", [False, True])

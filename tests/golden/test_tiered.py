@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
+from grouped import grouped
 from kafkacomp.tiered.lineage import valid_ranges
 from kafkacomp.tiered.metadata import RemoteLogMetadata, SegmentState, parse_event
 from kafkacomp.tiered.objects import ChunkedSegment
@@ -54,7 +55,7 @@ def test_what_the_consumer_read(case: TieredCase, isolation_level: str) -> None:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_missing_offsets_are_those_without_records(case: TieredCase, threads: int) -> None:
     """Nothing is reported that Kafka has dropped, and nothing that it has."""
-    reader = kc.scan(case.folder, columns=["offset"], threads=threads, include_control=True, **case.known)
+    reader = kc.scan(case.folder, columns=["offset"], **grouped(threads=threads, include_control=True, **case.known))
     offsets = pa.table(reader)["offset"].to_pylist()
     about = case.partition
     assert offsets == list(range(about["logStartOffset"], about["logEndOffset"]))
@@ -66,7 +67,7 @@ def test_missing_offsets_are_those_without_records(case: TieredCase, threads: in
 def test_the_whole_storage_at_once(cluster: Path) -> None:
     """From the root of the storage, under any prefix. In the cluster of three brokers each partition has its leader."""
     own = [case for case in CASES if case.cluster == cluster]
-    table = pa.table(kc.scan(cluster / "storage", columns=["topic", "partition", "offset"], **own[0].known))
+    table = pa.table(kc.scan(cluster / "storage", columns=["topic", "partition", "offset"], **grouped(**own[0].known)))
     found: dict[str, list[int]] = {}
     for topic, partition, offset in zip(*(column.to_pylist() for column in table.columns), strict=True):
         found.setdefault(f"{topic}-{partition}", []).append(offset)
@@ -231,7 +232,7 @@ def test_the_small_set_has_each_cluster() -> None:
 def test_the_model_of_a_log(case: TieredCase) -> None:
     """Offsets, epochs and ids as the leader has them; all of it is intact, and pickles."""
     about = case.partition
-    logs = kc.LogDir(case.folder, **case.known)
+    logs = kc.LogDir(case.folder, **grouped(**case.known))
     partition = logs[about["topic"], about["partition"]]
     assert (partition.start_offset, partition.end_offset) == (about["logStartOffset"], about["logEndOffset"])
     assert partition.topic_id == about["topicId"]
@@ -239,7 +240,9 @@ def test_the_model_of_a_log(case: TieredCase) -> None:
     assert (report.is_intact, report.missing) == (True, ())
     assert not [each for each in report.findings if each.file.endswith("index")]
     secrets = [path.read_text().splitlines()[3] for path in (case.keys or {}).values()]
-    shown = repr(logs) + repr(partition) + repr(partition.segments) + repr(kc.LogDir(case.folder, **case.known))
+    shown = (
+        repr(logs) + repr(partition) + repr(partition.segments) + repr(kc.LogDir(case.folder, **grouped(**case.known)))
+    )
     assert not any(secret in shown for secret in secrets)
     again = pickle.loads(pickle.dumps(logs))  # noqa: S301 - our own
     assert_same(scan_rows(again), case.expected(), case.folder)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
+from grouped import grouped
 
 from .expect import roots
 from .test_v07 import CASES, Case, by_name
@@ -29,7 +30,7 @@ by_folder = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: f"{fol
 def until_error(source: Any, **options: Any) -> tuple[list[tuple[Any, ...]], BaseException | None, kc.ScanReport]:
     """The rows before an error, and the error."""
     options.setdefault("columns", COLUMNS)
-    scan = kc.scan(source, **options)
+    scan = kc.scan(source, **grouped(**options))
     rows: list[tuple[Any, ...]] = []
     try:
         for batch in pa.RecordBatchReader.from_stream(scan):
@@ -116,7 +117,7 @@ def test_a_folder_is_a_log(folder: Path) -> None:
     assert (
         pa.table(kc.scan(folder, isolation_level="read_committed"))["offset"].to_pylist() == table["offset"].to_pylist()
     )
-    for batch in pa.RecordBatchReader.from_stream(kc.scan(folder, batch_rows=7)):
+    for batch in pa.RecordBatchReader.from_stream(kc.scan(folder, options=kc.ScanOptions(batch_rows=7))):
         assert batch.num_rows <= 7
 
 
@@ -170,7 +171,7 @@ def test_undecided_is_said(tmp_path: Path) -> None:
     cut = set_of(b"a payload")[:-1]
     with pytest.raises((ValueError, pa.ArrowException), match="format="):
         pa.table(kc.scan(cut))
-    assert pa.table(kc.scan(cut, log_format="0.7")).num_rows == 0
+    assert pa.table(kc.scan(cut, options=kc.ScanOptions(log_format="0.7"))).num_rows == 0
     folder = tmp_path / "t-0"
     folder.mkdir()
     (folder / f"{0:020}.kafka").write_bytes(set_of(b"first") + set_of(b"damaged")[:-1] + b"x" + set_of(b"third"))
@@ -191,7 +192,7 @@ def test_files_of_both_families_side_by_side(tmp_path: Path) -> None:
     table = pa.table(kc.scan(tmp_path, columns=["topic", "value"]))
     assert set(table["topic"].to_pylist()) == {"old", "new"}
     with pytest.raises(Exception, match="old-0"):
-        pa.table(kc.scan(tmp_path, log_format="0.8+"))
+        pa.table(kc.scan(tmp_path, options=kc.ScanOptions(log_format="0.8+")))
 
 
 def test_on_demand_columns() -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
+from grouped import grouped
 from livekafka import live, topics
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def log(live_log: LiveLog, request: pytest.FixtureRequest) -> LiveLog:
 
 def scan(source: Path | list[Path], **options: Any) -> list[Row]:
     """The rows of a scan; timestamps as the integers that Kafka has."""
-    table = pa.table(kc.scan(source, columns=[*COLUMNS, *options.pop("more", ())], **options))
+    table = pa.table(kc.scan(source, columns=[*COLUMNS, *options.pop("more", ())], **grouped(**options)))
     timestamps = table.schema.get_field_index("timestamp")
     assert table.schema.field("timestamp").type == pa.timestamp("ms", tz="UTC")
     rows: list[Row] = table.set_column(timestamps, "timestamp", table["timestamp"].cast(pa.int64())).to_pylist()
@@ -89,7 +90,7 @@ def test_partition_folders_equal_consumer(log: LiveLog, topic: str, isolation_le
 @pytest.mark.parametrize("threads", [1, None])
 def test_whole_log_folder_equals_consumer(log: LiveLog, isolation_level: str, threads: int | None) -> None:
     """All topics at once, with .deleted files, checkpoints and the broker's own topics among them."""
-    read = by_partition(scan(log.log_dir, isolation_level=isolation_level, threads=threads))
+    read = by_partition(scan(log.log_dir, isolation_level=isolation_level, options=kc.ScanOptions(threads=threads)))
     assert {topic for topic, _ in read if not topic.startswith("__")} == set(topics.ALL)
     for topic in topics.ALL:
         for partition in log.partitions(topic):
@@ -100,7 +101,7 @@ def test_whole_log_folder_equals_consumer(log: LiveLog, isolation_level: str, th
 def test_batches_equal_file_records(log: LiveLog, topic: str) -> None:
     """Batch by batch, control records too, against Kafka's own reader of segment files."""
     for segment in log.segments(topic):
-        read = scan(segment, include_control=True, more=BATCH_COLUMNS)
+        read = scan(segment, more=BATCH_COLUMNS, options=kc.ScanOptions(include_control=True))
         assert read == [row for batch in log.dumped[segment] for row in _dumped(batch, topic, segment)]
 
 

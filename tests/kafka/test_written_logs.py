@@ -15,6 +15,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 import kafkacomp as kc
+from grouped import grouped
 from kafkacomp import log, record
 from livekafka import mounting
 from livekafka.broker import Broker
@@ -23,6 +24,7 @@ from livekafka.tools import Tools
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from kafkacomp.typing import IsolationLevel
     from livekafka.tools import ConsumedRecord
 
 KAFKA = Path(__file__).resolve().parent
@@ -86,10 +88,12 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[Row
     migrated = tmp_path_factory.mktemp("migrated") / OLD.name
     log.convert(OLD, migrated, 2)
 
-    def read(topic: str, isolation_level: str, **more: Any) -> list[Row]:
+    def read(topic: str, isolation_level: IsolationLevel, **more: Any) -> list[Row]:
         source, options, _ = MOUNTED[topic]
         source = migrated if source == OLD else source
-        table = pa.table(kc.scan(source, columns=COLUMNS, isolation_level=isolation_level, **options, **more))  # type: ignore[arg-type]
+        table = kc.scan(
+            source, columns=COLUMNS, isolation_level=isolation_level, **grouped(**options, **more)
+        ).read_all()
         at = table.schema.get_field_index("timestamp")
         rows: list[Row] = table.set_column(at, "timestamp", table["timestamp"].cast(pa.int64())).to_pylist()
         return rows

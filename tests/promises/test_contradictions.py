@@ -31,6 +31,7 @@ from corruption.small_logs import (
 from doors.answers import Source
 from doors.compare import differences
 from faulty_files import Faulty
+from grouped import grouped
 from kafkacomp import log, record
 from missing_ranges import ranges_of
 from spark.growing import Stream
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def offsets_of(folder: Path | str, **options: Any) -> list[int]:
-    found = kc.scan(folder, columns=["offset"], **options)
+    found = kc.scan(folder, columns=["offset"], **grouped(**options))
     return [offset for each in found for offset in each.column("offset").to_pylist()]
 
 
@@ -302,6 +303,6 @@ def test_a_read_error_is_no_answer() -> None:
 
         Faulty.fault = staticmethod(fault)
         with pytest.raises(PermissionError):
-            for each in kc.scan(url, columns=["offset"], on_error="skip", threads=1):
+            for each in kc.scan(url, columns=["offset"], on_error="skip", options=kc.ScanOptions(threads=1)):
                 found += each.column("offset").to_pylist()
         assert found == wanted[: len(found)]

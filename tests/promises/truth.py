@@ -49,7 +49,7 @@ class Reading(NamedTuple):
 def read(folder: Path, case: Case) -> Reading:
     """Scan all, control records too."""
     columns = ["offset", "key", "value", "isControl"]
-    reader = kc.scan(folder, columns=columns, on_error="skip", include_control=True, threads=1)
+    reader = kc.scan(folder, columns=columns, on_error="skip", options=kc.ScanOptions(include_control=True, threads=1))
     rows = pa.table(reader).to_pylist()
     content_of = case.contents.content_of
     found = [

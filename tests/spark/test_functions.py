@@ -182,7 +182,7 @@ def test_parse_records(spark: SparkSession, small_vectors: Path) -> None:
     assert [row["timestamp"] for row in first] == [1_700_000_000_000_000 + 1000 * i for i in range(3)] + [None] * 2
     assert [row["timestampType"] for row in first] == [0, 0, 0, -1, -1]
     assert [(row["headers"] or [{"key": None}])[0]["key"] for row in first] == [None, "h", None, None, None]
-    batches = kc.scan(log.read_bytes(), columns=["timestamp"], timestamp_unit="us")
+    batches = kc.scan(log.read_bytes(), columns=["timestamp"], options=kc.ScanOptions(timestamp_unit="us"))
     times = [value for batch in batches for value in batch.column(0).cast("int64").to_pylist()]
     assert [row.timestamp for row in flat.where("n = 3").orderBy("offset").collect()] == times
 

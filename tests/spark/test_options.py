@@ -45,7 +45,9 @@ def test_schema_is_exactly_what_spark_makes_of_it(small_vectors: Path) -> None:
     # Before 4.1 the time zone is no argument, but UTC.
     utc: dict[str, Any] = {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_schema).parameters else {}
     wanted = to_arrow_schema(struct_of(COLUMNS), **utc)
-    found = next(kc.scan(small_vectors / "modern" / "txn-open", columns=COLUMNS, timestamp_unit="us")).schema
+    found = next(
+        kc.scan(small_vectors / "modern" / "txn-open", columns=COLUMNS, options=kc.ScanOptions(timestamp_unit="us"))
+    ).schema
     assert found.equals(wanted)
     assert found.field("headers").type.field(0).equals(wanted.field("headers").type.field(0))
     assert found.field("timestamp").type == pa.timestamp("us", tz="UTC")

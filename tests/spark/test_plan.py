@@ -17,6 +17,7 @@ import pytest
 from pyarrow import fs
 
 import kafkacomp as kc
+from grouped import grouped
 from kafkacomp._storage.discovery import find_in
 from kafkacomp._storage.partition import AbortedRange
 from kafkacomp._storage.remote_files import Remote
@@ -32,7 +33,7 @@ from kafkacomp.tiered.source import resolve
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from kafkacomp.arrow._scan import IsolationLevel
+    from kafkacomp.typing import IsolationLevel
 
 #: Where no vector has a log that is cut: every one of them.
 LOGS = sorted(
@@ -77,7 +78,7 @@ def offsets(path: Path | str, **options: str) -> list[int]:
 
 
 def scanned(path: Path, **arguments: Any) -> list[int]:
-    return pa.table(kc.scan(path, columns=["offset"], **arguments))["offset"].to_pylist()  # type: ignore[no-any-return]
+    return pa.table(kc.scan(path, columns=["offset"], **grouped(**arguments)))["offset"].to_pylist()  # type: ignore[no-any-return]
 
 
 def make(folder: Path, topic: str = "t", *, count: int = 5000, segment_bytes: int = 1 << 30, seed: int = 1) -> Path:
@@ -124,7 +125,7 @@ def test_pieces_hold_every_record_once(tmp_path: Path, split: int, indexed: bool
 @pytest.mark.parametrize("level", ["read_uncommitted", "read_committed"])
 def test_pieces_of_real_logs(folder: Path, level: IsolationLevel) -> None:
     """Whatever brokers wrote: transactions that lie in several pieces, compaction, several formats."""
-    wanted = pa.table(kc.scan(folder, isolation_level=level, timestamp_unit="us"))
+    wanted = pa.table(kc.scan(folder, isolation_level=level, options=kc.ScanOptions(timestamp_unit="us")))
     reader = reader_of(folder, splitSize="2000", isolationLevel=level, includeHeaders="true")
     found = [batch for task in tasks_of(reader) for batch in reader.read(task)]
     assert pa.Table.from_batches(found, schema=wanted.schema).equals(wanted)

@@ -165,7 +165,7 @@ def test_every_column(spark: SparkSession, small_vectors: Path) -> None:
 
     folder = small_vectors / "modern" / "txn-open"
     table = load(spark, folder, columns=",".join(COLUMNS)).orderBy("offset").toArrow()
-    wanted = pa.table(kc.scan(folder, columns=COLUMNS, timestamp_unit="us"))
+    wanted = pa.table(kc.scan(folder, columns=COLUMNS, options=kc.ScanOptions(timestamp_unit="us")))
     assert table.to_pylist() == wanted.to_pylist()
 
 
@@ -305,7 +305,7 @@ def test_corrupt_segment_permissive(spark: SparkSession, small_vectors: Path, na
 def test_filters_of_the_query(spark: SparkSession, small_vectors: Path, tmp_path: Path) -> None:
     """Rows are those that Spark's own evaluation leaves; files that a filter rules out are not opened."""
     folder = small_vectors / "modern" / "txn-open" / "txn-open-0"
-    whole = pa.table(kc.scan(folder, timestamp_unit="us"))
+    whole = pa.table(kc.scan(folder, options=kc.ScanOptions(timestamp_unit="us")))
     middle = whole["timestamp"][800].as_py()
     switch = "spark.sql.python.filterPushdown.enabled"
     with pytest.raises(PySparkException, match=switch):

@@ -14,7 +14,7 @@ from rich.console import Console
 from kafkacomp import broker
 from kafkacomp._arguments import parse_size
 from kafkacomp._cli.common import MAX_OUTPUT_SIZE, complain, progress_bar, say_json
-from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS, without_credentials
+from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS, opening_of, without_credentials
 from kafkacomp._click import Size, parsed
 from kafkacomp._exit_status import CORRUPT, FINE
 from kafkacomp._storage.new_file import new_file
@@ -135,7 +135,8 @@ def advise(  # noqa: PLR0917 - click hands everything over by name
         report = run(
             paths, settings, prices=paid, max_latency_ms=max_latency_ms, compression_type=compression_type,
             assume_rate=assume_rate, threads=threads,
-            encryption_keys=encryption_keys, storage_options=storage_options, progress=advance.at,
+            tiered=opening_of(encryption_keys=encryption_keys).tiered, storage_options=storage_options,
+            progress=advance.at,
         )  # fmt: skip
     report.problems += wrong
     report.environment = environment.describe(shlex.join(["kafkacomp", *without_credentials(sys.argv[1:])]), [])

@@ -42,7 +42,9 @@ from kafkacomp._cli.tables import Column, show_table, width_of_output
 from kafkacomp._cli.tiered import (
     ENCRYPTION_KEYS,
     STORAGE_OPTIONS,
+    TIERED,
     files_of,
+    opening_of,
     partitions_of,
     tiered,
     tiered_options,
@@ -54,13 +56,13 @@ from kafkacomp._losses import missing_lines, unacknowledged
 from kafkacomp._storage.discovery import warn_of_copies
 from kafkacomp._storage.files import BATCHES
 from kafkacomp._storage.losses import loss_files_of
+from kafkacomp._storage.selection import ByName
 from kafkacomp._text import count_text, printable, time_text
 from kafkacomp.arrow._filter import Conditions
-from kafkacomp.arrow._scan import LOCATION, find
+from kafkacomp.arrow._options import ScanArguments
 from kafkacomp.log._directory import LogDirReport, verify_files
 from kafkacomp.log._directory import verify as verify_partitions
 from kafkacomp.log._verify import error_at
-from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
     from kafkacomp._log_format import LogFormat
@@ -246,7 +248,7 @@ def verify(
         "max_output_size": max_output_size, "threads": checked_threads(threads), "log_format": log_format,
         "known_losses": loss_files_of(known_losses),
     }  # fmt: skip
-    if not SourceOptions(**opening).shows_valid_segments:
+    if not opening_of(**opening).shows_valid_segments:
         found = files_of(paths, opening["encryption_keys"], opening["storage_options"])
         with progress_bar("verify", sum(file.size for file in found.files if file.kind in BATCHES)) as advance:
             report = verify_files(found, progress=advance, **options)
@@ -396,15 +398,17 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     bounds = [options[f"{end}_offset"] for end in ("start", "end")]
     if None not in bounds and bounds[0] > bounds[1]:
         raise click.UsageError(f"--start-offset {bounds[0]} is above --end-offset {bounds[1]}")
-    located = {name: options.pop(name) for name in LOCATION & options.keys()}
+    opening = opening_of(**{name: options.pop(name) for name in TIERED})
+    choice = ByName.of(options.pop("topics"), options.pop("partitions"))
+    source = _placed(list(sources), options.pop("topic"), options.pop("partition"))
     with waiting("listing segments"):
-        found = find(list(sources), **located)
+        found = opening.resolve(source, choice=choice)
     if not to_standard_output:
         exporting.check_target(target, found, force=force)
     conditions = conditions_of(key, key_regex, value_contains, header)
     with progress_bar("export", None) as advance:
         needed = exporting.columns_to_read(columns, form, encoding, conditions, partition_by)
-        scanned = kafkacomp.scan(found, columns=needed, progress=advance.at, **options)
+        scanned = kafkacomp.scan(found, columns=needed, progress=advance.at, **_grouped(options))
         reader = arrow.FilteredReader(scanned, conditions or Conditions(), limit)
         rows = exporting.export(
             scanned if conditions is None and limit is None else reader,
@@ -422,6 +426,19 @@ def export(  # noqa: PLR0917 - click hands everything over by name
     else:
         (complain if to_standard_output else say)(f"{target}: {count_text(rows, 'record')}")
     return losses.status(allow_missing=allow_missing)
+
+
+def _placed(sources: list[str], topic: str | None, partition: int | None) -> object:
+    """The sources, in the partition that --topic and --partition name."""
+    if (topic is None) != (partition is None):
+        raise click.UsageError("--topic and --partition name the partition of SOURCES together: give both")
+    return sources if topic is None else {(topic, partition): sources}
+
+
+def _grouped(options: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a scan, of which some are fields of ScanOptions."""
+    given = {name: options.pop(name) for name in options.keys() & ScanArguments.__annotations__}
+    return {**given, "options": arrow.ScanOptions(**options)}
 
 
 for _command in (rewrite.recompress, rewrite.convert, rewrite.repair, validate.validate, advise, tiered, info, diff):

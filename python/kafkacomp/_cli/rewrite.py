@@ -19,7 +19,7 @@ from kafkacomp._cli.common import (
     say,
     say_json,
 )
-from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS
+from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS, opening_of
 from kafkacomp._click import Size
 from kafkacomp._losses import missing_lines, unacknowledged
 from kafkacomp._storage.loss_file import known_loss_fields
@@ -143,8 +143,9 @@ def repair(
 
 
 def _run(what: str, function: Callable[..., Any], source: str, target: str, **options: Any) -> Any:  # noqa: ANN401
+    tiered = opening_of(encryption_keys=options.pop("encryption_keys")).tiered
     with progress_bar(what, None) as bar:
-        return function(source, target, progress=bar.at, **options)
+        return function(source, target, tiered=tiered, progress=bar.at, **options)
 
 
 def _span_text(lost: log.LostOffsets) -> str:

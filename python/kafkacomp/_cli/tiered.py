@@ -19,7 +19,7 @@ from kafkacomp._text import printable
 from kafkacomp.log._rows import NOT_FILES
 from kafkacomp.tiered.inspect import SegmentInfo, inspect
 from kafkacomp.tiered.resolve import TieredOptions
-from kafkacomp.tiered.source import SourceOptions
+from kafkacomp.tiered.source import SourceOptions, Tiered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -94,6 +94,23 @@ ENCRYPTION_KEYS = click.option(
 )
 
 
+#: The options that :data:`tiered_options` and :data:`STORAGE_OPTIONS` add to a command.
+TIERED = ("storage_options", "remote_log_metadata", "local_log_dir", "encryption_keys")
+
+
+def opening_of(
+    storage_options: dict[str, object] | None = None,
+    remote_log_metadata: str | None = None,
+    local_log_dir: str | None = None,
+    encryption_keys: dict[str, str] | None = None,
+) -> SourceOptions:
+    """Where the data are, by the options of a command."""
+    tiered = Tiered(
+        remote_log_metadata=remote_log_metadata, local_log_dir=local_log_dir, encryption_keys=encryption_keys
+    )
+    return SourceOptions(storage_options=storage_options, tiered=None if tiered == Tiered() else tiered)
+
+
 def files_of(
     sources: Iterable[str],
     encryption_keys: dict[str, str] | None,
@@ -101,7 +118,7 @@ def files_of(
     choice: Choice | None = None,
 ) -> Files:
     """List the files at paths and URLs; segments that Aiven's plugin has stored are decoded."""
-    opening = SourceOptions(encryption_keys=encryption_keys, storage_options=storage_options)
+    opening = opening_of(encryption_keys=encryption_keys, storage_options=storage_options)
     with waiting("listing files"):
         return list_files(sources, opening.opened, opening.chunked, choice)
 
@@ -120,7 +137,7 @@ def partitions_of(
         unreadable[path] = failure_text(path, error)
 
     with waiting("listing segments"):
-        return SourceOptions(**opening).resolve(paths, failed=failed, choice=choice), unreadable
+        return opening_of(**opening).resolve(paths, failed=failed, choice=choice), unreadable
 
 
 #: The options of the commands that read tiered storage.

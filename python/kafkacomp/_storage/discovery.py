@@ -9,7 +9,7 @@ import errno
 import logging
 import os
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kafkacomp._arguments import path_text
@@ -230,17 +230,45 @@ def _listings(source: object, allowed: Allowed | None, opened: Opener, failed: F
         yield source._listed()  # noqa: SLF001 - of the log's model
     elif isinstance(source, Iterable):
         empty = True
-        for each in source:
+        for place, each in _each_of(source):
             empty = False
-            yield from _listings(each, allowed, opened, failed)
+            for listing in _listings(each, allowed, opened, failed):
+                yield listing if place is None else _named(listing, place)
         if empty:
             raise ValueError("source is an empty collection: give at least one path or record set")
     else:
         message = (
             "source must be bytes-like, a path, a URL, a binary file object, a LogDir, LogPartition or LogSegment, "
-            f"or a collection of these, not {type(source).__name__}"
+            f"a collection of these, or a mapping of (topic, partition) to them, not {type(source).__name__}"
         )
         raise TypeError(message)
+
+
+def _each_of(source: Iterable[object]) -> Iterator[tuple[tuple[str, int] | None, object]]:
+    """Yield the sources of a collection, those of a mapping with the partitions that they belong to."""
+    if isinstance(source, Mapping):
+        yield from ((_place_of(key), each) for key, each in source.items())
+    else:
+        yield from ((None, each) for each in source)
+
+
+def _place_of(key: object) -> tuple[str, int]:
+    match key:
+        case (str(topic), int(partition)) if topic and partition >= 0:
+            return topic, partition
+        case _:
+            raise ValueError(f"the keys of source must be (topic, partition), such as ('orders', 0), not {key!r}")
+
+
+def _named(found: Listing, place: tuple[str, int]) -> Listing:
+    """Name partitions whose folders do not name one; ValueError if a folder names another one."""
+    for each in found.partitions:
+        if each.topic is None and each.partition is None:
+            each.topic, each.partition = place
+        elif (each.topic, each.partition) != place:
+            there = f"{each.segments[0].name} is of {each.topic}-{each.partition}"
+            raise ValueError(f"source has {place!r} for another partition: {there}; to choose partitions, use topics=")
+    return found
 
 
 def record_set(source: Any) -> Partition | None:  # noqa: ANN401 - any source

@@ -66,25 +66,25 @@ def path_of_file_url(url: str) -> str:
 
 
 def open_filesystem(
-    path: str, filesystem: object = None, storage_options: Mapping[str, object] | None = None
+    path: str, store: object = None, storage_options: Mapping[str, object] | None = None
 ) -> tuple[FileSystem, str]:
     """Find the file system of a path or URL, and the path in it.
 
     Args:
         path: The path or URL.
-        filesystem: The file system of the path: one of pyarrow.fs or fsspec, or a store of obstore.
+        store: The file system of the path: one of pyarrow.fs or fsspec, or a store of obstore.
         storage_options: Options with which fsspec opens the file system of a URL: credentials, an endpoint.
 
     Raises:
-        TypeError: ``filesystem`` is not of pyarrow, fsspec or obstore.
+        TypeError: ``store`` is not of pyarrow, fsspec or obstore.
         ValueError: neither pyarrow nor fsspec knows the scheme of the URL; the message has the error of each. Or a
             file: URL names another host.
     """
     path_text("the path", path)
-    if filesystem is not None:
+    if store is not None:
         if storage_options is not None:
-            raise ValueError("filesystem and storage_options cannot be given together: pass the options to filesystem")
-        return _given(filesystem, path)
+            raise ValueError("store and storage_options cannot be given together: pass the options to the store")
+        return _given(store, path)
     scheme = _SCHEME.match(path)
     if storage_options is not None:
         if scheme is None or scheme[1].lower() == "file":
@@ -152,17 +152,17 @@ def _open_fsspec(url: str, options: Mapping[str, object] | None = None) -> tuple
     return Remote(FsspecStore(filesystem)), path
 
 
-def _given(filesystem: Any, path: str) -> tuple[FileSystem, str]:  # noqa: ANN401 - checked here
+def _given(store: Any, path: str) -> tuple[FileSystem, str]:  # noqa: ANN401 - checked here
     """Wrap the caller's file system, and remove the scheme of the path."""
     inner = _SCHEME.sub("", path)
-    if hasattr(filesystem, "cat_file") and hasattr(filesystem, "ls"):
-        return Remote(FsspecStore(filesystem)), inner
-    if hasattr(filesystem, "get_file_info") and hasattr(filesystem, "open_input_file"):
-        return Remote(ArrowStore(filesystem)), inner
-    if hasattr(filesystem, "list_with_delimiter") and hasattr(filesystem, "get_range"):
-        return Remote(ObstoreStore(filesystem)), inner.strip("/")
-    name = type(filesystem).__name__
-    raise TypeError(f"filesystem must be one of pyarrow.fs or fsspec, or a store of obstore, not {name}")
+    if hasattr(store, "cat_file") and hasattr(store, "ls"):
+        return Remote(FsspecStore(store)), inner
+    if hasattr(store, "get_file_info") and hasattr(store, "open_input_file"):
+        return Remote(ArrowStore(store)), inner
+    if hasattr(store, "list_with_delimiter") and hasattr(store, "get_range"):
+        return Remote(ObstoreStore(store)), inner.strip("/")
+    name = type(store).__name__
+    raise TypeError(f"store must be one of pyarrow.fs or fsspec, or a store of obstore, not {name}")
 
 
 def open_local(path: StrPath) -> BinaryIO:

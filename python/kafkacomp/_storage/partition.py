@@ -13,7 +13,7 @@ from kafkacomp._storage.names import parent_of, side_file
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from typing_extensions import Buffer
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from kafkacomp.exceptions import CorruptRecordError
 
 #: Sources of a log: bytes, a path or URL, a binary file object, an object of the model, or a collection of these.
-Source: TypeAlias = "Buffer | str | os.PathLike[str] | BinaryIO | SegmentSource | Partition | Iterable[Source]"
+Source: TypeAlias = "Buffer | str | os.PathLike[str] | BinaryIO | SegmentSource | Partition | Iterable[Source] | Named"
+#: Sources without a name of their own, by the topic and partition to which they belong.
+Named: TypeAlias = "Mapping[tuple[str, int], Source]"
 
 
 @runtime_checkable

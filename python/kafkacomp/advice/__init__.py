@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from kafkacomp.advice.sampling import Given
+    from kafkacomp.tiered.source import Tiered
 
 __all__ = ["Prices", "Report", "Settings", "TopicReport", "advise"]
 
@@ -43,9 +44,9 @@ def advise(
     compression_type: str = "producer",
     assume_rate: float | None = None,
     threads: int | None = None,
-    filesystem: object = None,
+    store: object = None,
     storage_options: Mapping[str, object] | None = None,
-    encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
+    tiered: Tiered | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Report:
     """Recommend compression for topics, from a measurement of a sample of their bytes.
@@ -62,10 +63,9 @@ def advise(
         assume_rate: Bytes per second that producers send to each topic whose timestamps do not show the rate,
             compressed as today.
         threads: Measuring threads; default: one per core that the process may use.
-        filesystem: The file system of the paths: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
-        storage_options: Options with which fsspec opens the file systems of URLs; not together with ``filesystem``.
-        encryption_keys: For segments that Aiven's tiered storage plugin has encrypted: private keys by id, as in
-            :func:`kafkacomp.scan`.
+        store: The file system of the paths: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
+        storage_options: Options with which fsspec opens the file system of a URL; not together with ``store``.
+        tiered: For tiered storage, as in :func:`kafkacomp.scan`.
         progress: Called as ``progress(bytes_done, bytes_total)``.
 
     Returns:
@@ -91,7 +91,7 @@ def advise(
     from kafkacomp.advice.run import finish, in_threads, prepare  # noqa: PLC0415 - `import kafkacomp.advice` is quick
     from kafkacomp.tiered.source import SourceOptions  # noqa: PLC0415
 
-    opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
+    opening = SourceOptions(store=store, storage_options=storage_options, tiered=tiered)
     made, paid = prepare(source, settings, prices, compression_type, opening)
     measured = in_threads(made, threads, progress)
     return finish(

@@ -181,7 +181,9 @@ def _reads(each: _Stored, window: Window, cap: int, failed: Callable[[str], obje
 
 def _scanned(data: list[bytes], cap: int) -> pa.RecordBatch:
     reader = kafkacomp.scan(
-        b"".join(data), columns=_COLUMNS, threads=1, timestamp_unit="int64", max_output_size=cap, log_format="0.8+"
+        b"".join(data),
+        columns=_COLUMNS,
+        options=kafkacomp.ScanOptions(threads=1, timestamp_unit="int64", max_output_size=cap, log_format="0.8+"),
     )
     rows = _one(reader.read_all())
     # A batch builder takes no timestamp below -1, which stands for none, and they hardly matter for sizes.

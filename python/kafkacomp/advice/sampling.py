@@ -151,7 +151,7 @@ def _sources(
 ) -> Iterable[tuple[Source, str]]:
     file = Path(path) if isinstance(path, str | os.PathLike) else None
     kind = None if file is None else _SAMPLE_FILES.get(file.suffix)
-    if file is not None and kind is not None and opening.filesystem is None and file.is_file():
+    if file is not None and kind is not None and opening.store is None and file.is_file():
         yield Source(kind, str(file), str(file), file.stat().st_size), file.stem
         return
     for partition in opening.resolve(path, failed=failed):

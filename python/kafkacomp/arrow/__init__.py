@@ -10,6 +10,7 @@ from __future__ import annotations
 from kafkacomp._kafkacomp import ArrowArray
 from kafkacomp.arrow._cells import RECORD_COLUMNS, compress_cells, decompress_cells, parse_cells
 from kafkacomp.arrow._filter import FilteredReader, filter_rows
+from kafkacomp.arrow._options import ScanOptions
 from kafkacomp.arrow._reader import ScanReader
 from kafkacomp.arrow._report import MissingRange, ScanReport, SkippedRange
 from kafkacomp.arrow._scan import COLUMNS, DEFAULT_COLUMNS, scan
@@ -22,6 +23,7 @@ __all__ = [
     "ArrowArray",
     "FilteredReader",
     "MissingRange",
+    "ScanOptions",
     "ScanReader",
     "ScanReport",
     "SkippedRange",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from kafkacomp import _kafkacomp
 from kafkacomp._extras import pa, require
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from kafkacomp._storage.loss_file import KnownLoss, LossFile
     from kafkacomp._storage.partition import BoundedPartition
+    from kafkacomp.arrow._options import ScanSettings
     from kafkacomp.arrow._report import MissingRange, ScanReport
 
 #: For what is missing at the end of a scan; commands show it themselves.
@@ -125,7 +126,7 @@ class ScanReader(_kafkacomp.ScanReader, Rows):
     def __new__(
         cls,
         sources: list[BoundedPartition],
-        settings: dict[str, Any],
+        settings: ScanSettings,
         total_bytes: int,
         progress: Callable[[int, int], object] | None,
         loss_files: Sequence[LossFile] = (),
@@ -139,7 +140,7 @@ class ScanReader(_kafkacomp.ScanReader, Rows):
 
         reader = super().__new__(cls, sources, settings, total_bytes, progress, warn_of_losses)
         reader._known_losses = finder
-        reader.has_control_records = settings["include_control"]
+        reader.has_control_records = settings.options.include_control
         return reader
 
     @property

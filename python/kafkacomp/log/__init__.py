@@ -46,6 +46,7 @@ from kafkacomp.log._checkpoint_files import (
 )
 from kafkacomp.log._control_records import parse_control_record
 from kafkacomp.log._detect import detect_log_format
+from kafkacomp.log._diff import Difference, DiffReport, diff
 from kafkacomp.log._directory import FileCoverage, LogDirReport
 from kafkacomp.log._info import (
     BatchCounts,
@@ -68,6 +69,8 @@ __all__ = [
     "BatchCounts",
     "CodecCounts",
     "ControlRecord",
+    "DiffReport",
+    "Difference",
     "FileCoverage",
     "Finding",
     "KnownLoss",
@@ -97,6 +100,7 @@ __all__ = [
     "TopicInfo",
     "convert",
     "detect_log_format",
+    "diff",
     "parse_control_record",
     "read_leader_epoch_checkpoint",
     "read_offset_checkpoint",

@@ -14,22 +14,21 @@ from kafkacomp._storage.listing import Listing, settle
 from kafkacomp._storage.losses import loss_files_of
 from kafkacomp._storage.selection import ByName
 from kafkacomp._text import count_text
-from kafkacomp.arrow import scan
 from kafkacomp.log._describe import describe
 from kafkacomp.log._directory import verify as verify_partitions
 from kafkacomp.log._directory import verify_files
 from kafkacomp.log._model import LogPartition
+from kafkacomp.log._verbs import Verbs
 from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Sequence
 
     from kafkacomp._storage.listing import OtherFile
     from kafkacomp._types import StrPath
-    from kafkacomp.arrow._reader import ScanReader
     from kafkacomp.log._directory import LogDirReport
     from kafkacomp.log._info import LogDirInfo
+    from kafkacomp.tiered.source import Tiered
 
 #: The most partitions that an error lists.
 _SHOWN = 10
@@ -39,7 +38,7 @@ def _ignore(_step: int) -> None:
     """Do nothing with the progress."""
 
 
-class LogDir(Mapping[tuple[str, int], "LogPartition"]):
+class LogDir(Verbs, Mapping[tuple[str, int], "LogPartition"]):
     """A log directory of a broker: a mapping of ``(topic, partition)`` to :class:`LogPartition`.
 
     The directory is listed once, at the first use; create another ``LogDir`` to see files that were added since. Only
@@ -58,31 +57,21 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
     Args:
         path: A folder that contains folders ``<topic>-<partition>``, one of these folders, or a segment; or the URL of
             one of them on a file system of pyarrow or fsspec. All arguments are those of :func:`kafkacomp.scan`.
-        filesystem: The file system of the path: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
+        store: The file system of the path: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
         storage_options: Options with which fsspec opens the file system of a URL.
-        remote_log_metadata: For tiered storage: a folder with the partitions of ``__remote_log_metadata``.
-        local_log_dir: For tiered storage: the log directory of the partitions' leader.
-        encryption_keys: For tiered storage: private keys by the ids of their key pairs.
+        tiered: For tiered storage: what its files do not show, and the keys of those that are encrypted.
     """
 
     def __init__(
         self,
         path: StrPath,
         *,
-        filesystem: object = None,
+        store: object = None,
         storage_options: Mapping[str, object] | None = None,
-        remote_log_metadata: object = None,
-        local_log_dir: StrPath | None = None,
-        encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
+        tiered: Tiered | None = None,
     ) -> None:
         self._path = path_text("path", path)
-        self._options = SourceOptions(
-            filesystem=filesystem,
-            storage_options=storage_options,
-            remote_log_metadata=remote_log_metadata,
-            local_log_dir=local_log_dir,
-            encryption_keys=encryption_keys,
-        )
+        self._options = SourceOptions(store=store, storage_options=storage_options, tiered=tiered)
 
     @property
     def path(self) -> str:
@@ -213,16 +202,6 @@ class LogDir(Mapping[tuple[str, int], "LogPartition"]):
         listed = {id(each._partition): each for each in parts}  # noqa: SLF001 - ours
         chosen = choice.select([each._partition for each in parts])  # noqa: SLF001 - ours
         return [listed[id(each)] for each in chosen]
-
-    def scan(self, **options: Any) -> ScanReader:  # noqa: ANN401 - those of kafkacomp.scan
-        """Read records as Arrow; the options are those of :func:`kafkacomp.scan`.
-
-        >>> import kafkacomp as kc
-        >>> for batch in kc.LogDir(example).scan(topics=["ord*"], columns=["offset"]):
-        ...     print(batch.column("offset").to_pylist())
-        [0, 1, 2, 3, 4]
-        """
-        return scan(self, **options)
 
     def verify(
         self,

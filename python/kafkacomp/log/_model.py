@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import checked_max_output_size
@@ -14,11 +14,11 @@ from kafkacomp._storage.listing import Listing
 from kafkacomp._storage.losses import loss_files_of
 from kafkacomp._storage.names import basename, parent_of
 from kafkacomp._text import count_text
-from kafkacomp.arrow import scan
 from kafkacomp.log._check import CheckOptions, check_partition, check_segment
 from kafkacomp.log._checkpoint_files import read_leader_epoch_checkpoint, read_partition_metadata
 from kafkacomp.log._describe import describe_partition
 from kafkacomp.log._side_files import read_offset_index, read_producer_snapshot, read_time_index, read_transaction_index
+from kafkacomp.log._verbs import Verbs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from kafkacomp._entries import AbortedTxn, LeaderEpochEntry, OffsetPosition, ProducerEntry, TimestampOffset
     from kafkacomp._storage.partition import Partition, Segment
     from kafkacomp._types import StrPath
-    from kafkacomp.arrow._reader import ScanReader
     from kafkacomp.log._info import PartitionInfo
     from kafkacomp.log._verify import PartitionReport, SegmentReport
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 _NO_TIMESTAMP = -1
 
 
-class LogPartition:
+class LogPartition(Verbs):
     """A partition of a log directory.
 
     >>> import kafkacomp as kc
@@ -114,17 +113,6 @@ class LogPartition:
         content = self._found.segments[0].neighbour("partition.metadata")
         return self._found.topic_id if content is None else read_partition_metadata(content).topic_id
 
-    def scan(self, **options: Any) -> ScanReader:  # noqa: ANN401 - those of kafkacomp.scan
-        """Read the records as Arrow; the options are those of :func:`kafkacomp.scan`.
-
-        Example:
-            >>> import kafkacomp as kc
-            >>> reader = kc.LogDir(example)["orders", 3].scan(columns=["value"], start_offset=4)
-            >>> [batch["value"].to_pylist() for batch in reader]
-            [[b'order 4']]
-        """
-        return scan(self, **options)
-
     def verify(
         self, *, known_losses: StrPath | Sequence[StrPath] = (), max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE
     ) -> PartitionReport:
@@ -175,7 +163,7 @@ class LogPartition:
         return hash((self.topic, self.partition, self.path))
 
 
-class LogSegment:
+class LogSegment(Verbs):
     """A segment of a partition, and the index files next to it.
 
     >>> import kafkacomp as kc
@@ -286,10 +274,6 @@ class LogSegment:
             may_be_truncated=found.active,
             position=position,
         )
-
-    def scan(self, **options: Any) -> ScanReader:  # noqa: ANN401 - those of kafkacomp.scan
-        """Read the records as Arrow; the options are those of :func:`kafkacomp.scan`."""
-        return scan(self, **options)
 
     def verify(self, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> SegmentReport:
         """Check every batch and the index files, as :func:`kafkacomp.log.verify_segment` does."""

@@ -24,7 +24,6 @@ from kafkacomp.log._rewrite_work import RewriteWork
 from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
 
     from kafkacomp._storage.loss_file import KnownLoss, LostOffsets
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from kafkacomp._types import CompressionTypeLike, StrPath
     from kafkacomp.arrow._report import MissingRange
     from kafkacomp.log._rewrite_work import PartitionJob, Progress
+    from kafkacomp.tiered.source import Tiered
 
 #: The file next to a repaired log with the corrupt bytes; brokers ignore it, as they do the loss file.
 QUARANTINE = "kafkacomp-quarantine.bin"
@@ -152,9 +152,9 @@ def recompress(
     known_losses: StrPath | Sequence[StrPath] = (),
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     allow_missing: bool = False,
-    filesystem: object = None,
+    store: object = None,
     storage_options: Mapping[str, object] | None = None,
-    encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
+    tiered: Tiered | None = None,
     progress: Progress = None,
 ) -> RewriteReport:
     """Rewrite a log with another compression type, as folders that a broker can read.
@@ -182,11 +182,10 @@ def recompress(
             be lost, as in :func:`verify_partition`.
         max_output_size: The most bytes that one batch's records may decompress to.
         allow_missing: Whether to return the report if offsets are missing that compaction does not explain.
-        filesystem: The file system of ``source``: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
+        store: The file system of ``source``: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
         storage_options: Options with which fsspec opens the file system of a URL, such as credentials and an endpoint;
-            not together with ``filesystem``.
-        encryption_keys: Private keys by id, for segments that Aiven's tiered storage plugin has encrypted; as in
-            :func:`kafkacomp.scan`.
+            not together with ``store``.
+        tiered: For tiered storage, as in :func:`kafkacomp.scan`.
         progress: Called regularly as ``progress(bytes_done, bytes_total)``.
 
     Raises:
@@ -211,7 +210,7 @@ def recompress(
     threads = checked_threads(threads)
     merge_bytes = batch_bytes if merge else None
     given = (source, target, segment_bytes, max_output_size, progress)
-    opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
+    opening = SourceOptions(store=store, storage_options=storage_options, tiered=tiered)
     with RewriteWork(*given, known_losses=known_losses, opening=opening) as work:
         for job in work.jobs():
             _refuse_old(job, work.name)
@@ -234,9 +233,9 @@ def convert(
     known_losses: StrPath | Sequence[StrPath] = (),
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
     allow_missing: bool = False,
-    filesystem: object = None,
+    store: object = None,
     storage_options: Mapping[str, object] | None = None,
-    encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
+    tiered: Tiered | None = None,
     progress: Progress = None,
 ) -> RewriteReport:
     """Rewrite a log in another message format, as folders that a broker can read.
@@ -266,9 +265,9 @@ def convert(
         known_losses: As in :func:`recompress`.
         max_output_size: As in :func:`recompress`.
         allow_missing: As in :func:`recompress`.
-        filesystem: As in :func:`recompress`.
+        store: As in :func:`recompress`.
         storage_options: As in :func:`recompress`.
-        encryption_keys: As in :func:`recompress`.
+        tiered: As in :func:`recompress`.
         progress: As in :func:`recompress`.
 
     Raises:
@@ -294,7 +293,7 @@ def convert(
         first_offset = integer("first_offset", first_offset, (0, 2**62 - 1))
     only_old = first_offset is not None or offset_map is not None
     given = (source, target, segment_bytes, max_output_size, progress)
-    opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
+    opening = SourceOptions(store=store, storage_options=storage_options, tiered=tiered)
     with (
         open_offset_map(offset_map) as take,
         RewriteWork(*given, known_losses=known_losses, opening=opening) as work,
@@ -339,9 +338,9 @@ def repair(
     segment_bytes: int | None = None,
     known_losses: StrPath | Sequence[StrPath] = (),
     max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE,
-    filesystem: object = None,
+    store: object = None,
     storage_options: Mapping[str, object] | None = None,
-    encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
+    tiered: Tiered | None = None,
     progress: Progress = None,
 ) -> RepairReport:
     """Rewrite the intact part of a log, as folders that a broker can read.
@@ -364,9 +363,9 @@ def repair(
         segment_bytes: As in :func:`recompress`.
         known_losses: As in :func:`recompress`.
         max_output_size: As in :func:`recompress`.
-        filesystem: As in :func:`recompress`.
+        store: As in :func:`recompress`.
         storage_options: As in :func:`recompress`.
-        encryption_keys: As in :func:`recompress`.
+        tiered: As in :func:`recompress`.
         progress: As in :func:`recompress`.
 
     Raises:
@@ -386,7 +385,7 @@ def repair(
     sums: dict[str, Any] = dict.fromkeys(_REPAIR_COUNTS, 0)
     repairs: list[Repair] = []
     given = (source, target, segment_bytes, max_output_size, progress)
-    opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
+    opening = SourceOptions(store=store, storage_options=storage_options, tiered=tiered)
     with RewriteWork(*given, known_losses=known_losses, opening=opening, lenient=True) as work:
         for job in work.jobs():
             _refuse_old(job, work.name)

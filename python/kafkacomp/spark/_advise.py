@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kafkacomp.advice.prices import Prices
     from kafkacomp.advice.report import Report, TopicReport
     from kafkacomp.advice.settings import Settings
+    from kafkacomp.tiered.source import Tiered
 
 _OPTIONS: Final = (
     "topic string, messageFormat string, todaysType string, compressionType string, level int, batchSize bigint, "
@@ -61,9 +62,9 @@ def advise(
     max_latency_ms: float | None = None,
     compression_type: str = "producer",
     assume_rate: float | None = None,
-    filesystem: object = None,
+    store: object = None,
     storage_options: Mapping[str, object] | None = None,
-    encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | None = None,
+    tiered: Tiered | None = None,
 ) -> Advised:
     """Measure a sample of each topic on the executors and recommend compression, as ``kafkacomp advise`` does.
 
@@ -78,11 +79,10 @@ def advise(
             rate is known. Default: no limit.
         compression_type: The current ``compression.type`` of the topics.
         assume_rate: Bytes per second that producers send to each topic whose timestamps do not show the rate.
-        filesystem: The file system of the paths, for the driver and the executors: one of ``pyarrow.fs`` or fsspec, or
-            a store of obstore.
-        storage_options: Options with which fsspec opens the file system of a URL; not together with ``filesystem``.
-        encryption_keys: Private keys by id, for segments that Aiven's tiered storage plugin has encrypted; as in
-            :func:`kafkacomp.scan`.
+        store: The file system of the paths, for the driver and the executors: one of ``pyarrow.fs`` or fsspec, or a
+            store of obstore.
+        storage_options: Options with which fsspec opens the file system of a URL; not together with ``store``.
+        tiered: For tiered storage, as in :func:`kafkacomp.scan`.
 
     Returns:
         A named tuple: ``options``, a DataFrame with a row for each topic, codec and batch size, and ``report``, the
@@ -97,7 +97,7 @@ def advise(
         >>> found = ks.advise(spark, "/backup/kafka-logs")  # doctest: +SKIP
         >>> found.options.where("advised").show()  # doctest: +SKIP
     """
-    opening = SourceOptions(filesystem=filesystem, storage_options=storage_options, encryption_keys=encryption_keys)
+    opening = SourceOptions(store=store, storage_options=storage_options, tiered=tiered)
     made, paid = prepare(source, settings, prices, compression_type, opening)
     measured: list[tuple[int, Figures]] = []
     if made.tasks:

@@ -22,7 +22,7 @@ from pyspark.sql.types import BooleanType, ByteType, IntegerType, LongType, Shor
 
 from kafkacomp._arguments import check_names, one_of
 from kafkacomp._losses import acknowledged
-from kafkacomp.arrow import scan
+from kafkacomp.arrow import ScanOptions, scan
 from kafkacomp.spark._errors import briefly
 from kafkacomp.spark._export_commit import SaveMode, begin, check_target, commit, discard
 from kafkacomp.spark._export_files import TaskFiles, write_empty
@@ -275,7 +275,7 @@ class _Job(MapTasks):
         fields = [
             pa.field(name, pa.string())
             if name == self.options.corrupt_column
-            else pa.schema(scan(b"", columns=[name], timestamp_unit="us")).field(name)
+            else pa.schema(scan(b"", columns=[name], options=ScanOptions(timestamp_unit="us"))).field(name)
             for name in self.options.columns
         ]
         name = uuid.uuid4().hex

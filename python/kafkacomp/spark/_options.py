@@ -26,7 +26,7 @@ from kafkacomp.spark._bounds import (
 from kafkacomp.spark._schema import TYPES
 from kafkacomp.spark._values import boolean, content, known, one_of, size, strings, whole
 from kafkacomp.tiered.keys import EncryptionKeys
-from kafkacomp.tiered.source import SourceOptions
+from kafkacomp.tiered.source import SourceOptions, Tiered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -154,12 +154,7 @@ def parse(options: Mapping[str, str], *, streaming: bool | None = False) -> Read
         log_format=cast("LogFormat", one_of("logFormat", given.get("logFormat", "auto"), *LOG_FORMATS)),
         horizon=_horizon(given.get("horizon", HORIZON)),
         max_offsets_per_trigger=None if limit is None else whole("maxOffsetsPerTrigger", limit, 1, _MOST),
-        opening=SourceOptions(
-            remote_log_metadata=given.get("remoteLogMetadata"),
-            local_log_dir=given.get("localLogDir"),
-            encryption_keys=_encryption_keys(given),
-            storage_options=_storage_options(given),
-        ),
+        opening=SourceOptions(tiered=_tiered(given), storage_options=_storage_options(given)),
     )
 
 
@@ -171,6 +166,15 @@ def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
         raise ValueError('no path: use .load("/path/of/segments") or the option path')
     # Hadoop writes local paths as file:/x, without the slashes before a host.
     return tuple(re.sub(r"^file:/(?!/)", "/", each) for each in found)
+
+
+def _tiered(given: Mapping[str, str]) -> Tiered | None:
+    found = Tiered(
+        remote_log_metadata=given.get("remoteLogMetadata"),
+        local_log_dir=given.get("localLogDir"),
+        encryption_keys=_encryption_keys(given),
+    )
+    return None if found == Tiered() else found
 
 
 def _encryption_keys(given: Mapping[str, str]) -> EncryptionKeys | None:

@@ -21,7 +21,7 @@ from kafkacomp._extras import pa
 from kafkacomp._losses import unknown
 from kafkacomp._storage.checkpoints import COPY_CLEANED
 from kafkacomp._text import json_fields
-from kafkacomp.arrow import ScanReader, ScanReport, SkippedRange, scan
+from kafkacomp.arrow import ScanOptions, ScanReader, ScanReport, SkippedRange, scan
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.spark._errors import EXPECTED, briefly, plain
 from kafkacomp.spark._options import ReadOptions, parse
@@ -201,13 +201,15 @@ def read_task(
         start_time=first_time,
         end_time=end_time,
         isolation_level=options.isolation_level,
-        log_format=options.log_format,
         on_error=options.on_error,
-        arrow_batch_bytes=BATCH_BYTES,
-        threads=1,  # Spark runs tasks in parallel
-        timestamp_unit="us",
-        max_output_size=options.max_output_size,
-        horizon=options.horizon,
+        options=ScanOptions(
+            log_format=options.log_format,
+            arrow_batch_bytes=BATCH_BYTES,
+            threads=1,  # Spark runs tasks in parallel
+            timestamp_unit="us",
+            max_output_size=options.max_output_size,
+            horizon=options.horizon,
+        ),
     )
     with reader:
         try:

@@ -28,9 +28,9 @@ def select(options: ReadOptions) -> list[Partition]:
     opening = options.opening
     choice = _Chosen(options)
     everything = [each for path in options.paths for each in find(path, opening.opened, choice.allows)]
-    tiered = opening.tiered
-    if tiered is not None:  # without keys here, the executors may have them
-        tiered = replace(tiered, checks_keys=opening.encryption_keys is not None)
+    tiered = opening.tiered_options()
+    if tiered is not None and opening.tiered is not None:  # without keys here, the executors may have them
+        tiered = replace(tiered, checks_keys=opening.tiered.encryption_keys is not None)
     chosen = resolve(everything, options.topic, options.partition, tiered=tiered, choice=choice)
     return _named(chosen, options.path_glob_filter) if options.path_glob_filter is not None else chosen
 

@@ -1,6 +1,6 @@
 """Segments in tiered storage (KIP-405): Kafka's LocalTieredStorage, and Aiven's plugin.
 
-:func:`kafkacomp.scan` reads them. The modules here are its parts:
+:func:`kafkacomp.scan` reads them, with what :class:`Tiered` says. The modules here are its parts:
 
 ============================================ =======================================================================
 :mod:`kafkacomp.tiered.metadata`             records of ``__remote_log_metadata``, and the states of segments
@@ -10,3 +10,9 @@
 :mod:`kafkacomp.tiered.keys`                 private keys for encrypted segments
 ============================================ =======================================================================
 """
+
+from __future__ import annotations
+
+from kafkacomp.tiered.source import Tiered
+
+__all__ = ["Tiered"]

@@ -25,19 +25,54 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class SourceOptions:
-    """The arguments of :func:`kafkacomp.scan` for opening sources; the repr contains no keys or credentials."""
+class Tiered:
+    """What the files of tiered storage do not show, and the keys of those that are encrypted.
 
-    filesystem: object = None
-    storage_options: Mapping[str, object] | None = None
+    The repr contains no keys.
+
+    Args:
+        remote_log_metadata: A folder with the partitions of ``__remote_log_metadata``, such as a broker's log
+            directory, or a :class:`kafkacomp.LogDir`. Only segments that were completely copied and not deleted are
+            read.
+        local_log_dir: The log directory of the partitions' leader, or the partition's folder in it. Its leader epochs
+            determine the valid offsets of remote segments, and its checkpoint the log start offset; from its first
+            offset on, its own segments are read.
+        encryption_keys: Private keys for segments that Aiven's plugin has encrypted, by the ids of
+            ``encryption.key.pairs``: each is the path or the content of a PEM file.
+
+    Example:
+        >>> import kafkacomp as kc
+        >>> keys = {"key-1": "/secrets/private.pem"}
+        >>> tiered = kc.Tiered(remote_log_metadata="/var/lib/kafka/data", encryption_keys=keys)
+        >>> kc.scan("s3://bucket/tiered", tiered=tiered)  # doctest: +SKIP
+    """
+
     remote_log_metadata: object = None
     local_log_dir: str | os.PathLike[str] | None = None
     encryption_keys: Mapping[str, str | bytes | os.PathLike[str]] | EncryptionKeys | None = None
 
     @property
+    def shows_valid_segments(self) -> bool:
+        """Whether it shows which segments in tiered storage belong to the log."""
+        return self.remote_log_metadata is not None or self.local_log_dir is not None
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class SourceOptions:
+    """The arguments of :func:`kafkacomp.scan` for opening sources; the repr contains no keys or credentials."""
+
+    store: object = None
+    storage_options: Mapping[str, object] | None = None
+    tiered: Tiered | None = None
+
+    def __post_init__(self) -> None:
+        if self.tiered is not None and not isinstance(self.tiered, Tiered):
+            raise TypeError(f"tiered must be a Tiered, not {type(self.tiered).__name__}")
+
+    @property
     def opened(self) -> Opener:
         """The function that finds the file system of a path or URL."""
-        return partial(open_filesystem, filesystem=self.filesystem, storage_options=self.storage_options)
+        return partial(open_filesystem, store=self.store, storage_options=self.storage_options)
 
     @property
     def chunked(self) -> Chunked:
@@ -45,7 +80,7 @@ class SourceOptions:
         from kafkacomp.tiered.files import chunked_files  # noqa: PLC0415 - only where it is needed
         from kafkacomp.tiered.resolve import TieredOptions  # noqa: PLC0415 - as above
 
-        return partial(chunked_files, keys=TieredOptions.of(encryption_keys=self.encryption_keys).keys)
+        return partial(chunked_files, keys=TieredOptions.of(encryption_keys=self._tiered.encryption_keys).keys)
 
     @property
     def shows_valid_segments(self) -> bool:
@@ -53,31 +88,33 @@ class SourceOptions:
 
         Then a verification checks these; otherwise it checks every file in the storage.
         """
-        return self.remote_log_metadata is not None or self.local_log_dir is not None
+        return self._tiered.shows_valid_segments
 
     @property
-    def tiered(self) -> TieredOptions | None:
-        """Read the information about tiered storage; ``None`` if no argument is given."""
-        if (self.remote_log_metadata, self.local_log_dir, self.encryption_keys) == (None, None, None):
+    def _tiered(self) -> Tiered:
+        return Tiered() if self.tiered is None else self.tiered
+
+    def tiered_options(self) -> TieredOptions | None:
+        """Read the information about tiered storage; ``None`` if none is given."""
+        if self.tiered is None:
             return None
         from kafkacomp.tiered.resolve import TieredOptions  # noqa: PLC0415 - as above
 
+        given = self.tiered
         return TieredOptions.of(
-            self.remote_log_metadata, self.local_log_dir, self.encryption_keys, self.storage_options
+            given.remote_log_metadata, given.local_log_dir, given.encryption_keys, self.storage_options
         )
 
     def resolve(
         self,
         source: object,
-        topic: str | None = None,
-        partition: int | None = None,
         *,
         failed: Failed = None,
         choice: Choice | None = None,
     ) -> list[Partition]:
         """Find the partitions of ``source``, as :func:`resolve` does."""
         self.refuse_for_model(source)
-        return resolve(source, topic, partition, failed=failed, tiered=self.tiered, opened=self.opened, choice=choice)
+        return resolve(source, failed=failed, tiered=self.tiered_options(), opened=self.opened, choice=choice)
 
     def listing(self, source: object) -> Listing:
         """List ``source`` without opening local segments; what cannot be listed or opened is in the result.
@@ -86,7 +123,7 @@ class SourceOptions:
         """
         failures: list[tuple[str, OSError | CorruptRecordError]] = []
         found = list_sources(source, failed=lambda *failure: failures.append(failure), opened=self.opened)
-        partitions = _resolved(named(found.partitions, None, None), None, self.tiered)
+        partitions = _resolved(named(found.partitions, None, None), None, self.tiered_options())
         found.partitions = [each for each in partitions if each.segments or not each.failures]
         found.failures = failures + [failure for each in partitions if not each.segments for failure in each.failures]
         for path, error in (failure for each in partitions for failure in each.failures):

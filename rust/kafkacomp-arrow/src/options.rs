@@ -14,7 +14,7 @@ use crate::columns::schema::Column;
 use crate::lookup::split_boundaries::SplitBoundaries;
 use crate::report::ScanError;
 
-/// The largest `batch_bytes`: a column with 32-bit offsets has at most 2^31 - 1 bytes, and half of that leaves room for one more
+/// The largest `arrow_batch_bytes`: a column with 32-bit offsets has at most 2^31 - 1 bytes, and half of that leaves room for one more
 /// record.
 pub const MAX_BATCH_BYTES: usize = 1 << 30;
 
@@ -55,9 +55,9 @@ pub struct ScanOptions {
     /// The columns, in order.
     pub columns: Vec<Column>,
     /// First timestamp, ms, inclusive.
-    pub start_timestamp: Option<i64>,
+    pub start_time: Option<i64>,
     /// Last timestamp, ms, exclusive.
-    pub end_timestamp: Option<i64>,
+    pub end_time: Option<i64>,
     /// The isolation level: which records are returned.
     pub isolation_level: IsolationLevel,
     /// What happens at corruption.
@@ -65,9 +65,9 @@ pub struct ScanOptions {
     /// Whether control records are rows.
     pub include_control: bool,
     /// The most rows of an Arrow batch.
-    pub batch_size: usize,
+    pub batch_rows: usize,
     /// The most bytes of column data of an Arrow batch.
-    pub batch_bytes: usize,
+    pub arrow_batch_bytes: usize,
     /// The threads that decode, at least 1: workers and, if all segments are local, the consumer.
     pub threads: usize,
     /// The unit of the timestamp column.
@@ -91,7 +91,7 @@ pub struct ScanOptions {
 impl ScanOptions {
     /// Whether only records with timestamps within bounds are returned.
     pub(crate) fn has_time_bound(&self) -> bool {
-        self.start_timestamp.is_some() || self.end_timestamp.is_some()
+        self.start_time.is_some() || self.end_time.is_some()
     }
 
     /// Whether the planner verifies the checksums of all chunks when it divides the segment, and not the worker that builds the
@@ -105,13 +105,13 @@ impl Default for ScanOptions {
     fn default() -> Self {
         Self {
             columns: Column::DEFAULT.to_vec(),
-            start_timestamp: None,
-            end_timestamp: None,
+            start_time: None,
+            end_time: None,
             isolation_level: IsolationLevel::default(),
             on_error: OnError::default(),
             include_control: false,
-            batch_size: 65_536,
-            batch_bytes: 8 << 20,
+            batch_rows: 65_536,
+            arrow_batch_bytes: 8 << 20,
             threads: 1,
             timestamp_unit: Some(TimeUnit::Millisecond),
             binary_type: BinaryType::default(),

@@ -102,7 +102,7 @@ fn found(
     for batch in &mut scan {
         match batch {
             Ok(batch) => {
-                assert!((1..=options.batch_size).contains(&batch.num_rows()));
+                assert!((1..=options.batch_rows).contains(&batch.num_rows()));
                 batches.push(batch);
             }
             Err(failed) => error = format!("{failed:?}"),
@@ -120,8 +120,8 @@ fn the_consumer_reads_what_workers_read() {
     for case in 0..60 {
         let data = Arc::new(log(&mut numbers));
         let options = ScanOptions {
-            batch_size: numbers.of(&[1, 10, 100, 1000, 65_536]),
-            batch_bytes: numbers.of(&[1000, 20_000, 1 << 20, 8 << 20]),
+            batch_rows: numbers.of(&[1, 10, 100, 1000, 65_536]),
+            arrow_batch_bytes: numbers.of(&[1000, 20_000, 1 << 20, 8 << 20]),
             binary_type: numbers.of(&[BinaryType::Binary, BinaryType::BinaryView]),
             on_error: numbers.of(&[OnError::Raise, OnError::Skip]),
             visible_only: numbers.below(2) == 0,

@@ -111,8 +111,8 @@ fn several_threads_find_what_one_finds() {
             offset = end;
         }
         let options = ScanOptions {
-            batch_size: numbers.of(&[100, 65_536]),
-            batch_bytes: numbers.of(&[100_000, 8 << 20]),
+            batch_rows: numbers.of(&[100, 65_536]),
+            arrow_batch_bytes: numbers.of(&[100_000, 8 << 20]),
             binary_type: numbers.of(&[BinaryType::Binary, BinaryType::BinaryView]),
             on_error: numbers.of(&[OnError::Raise, OnError::Raise, OnError::Skip]),
             verify_crc: numbers.below(8) > 0,

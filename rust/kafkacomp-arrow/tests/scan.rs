@@ -66,7 +66,7 @@ fn batches_keep_to_both_limits_and_a_larger_record_stands_alone() {
     let large = vec![b'x'; 5000];
     data.extend(batch(2000, &[b"small", &large, b"small"], 0, -1));
     for threads in [1, 2] {
-        let options = ScanOptions { batch_size: 64, batch_bytes: 2000, ..options(threads) };
+        let options = ScanOptions { batch_rows: 64, arrow_batch_bytes: 2000, ..options(threads) };
         let mut rows = 0;
         for batch in Scan::new(vec![partition(data.clone())], options, 0) {
             let batch = batch.unwrap();
@@ -84,7 +84,7 @@ fn a_scan_that_is_dropped_ends_its_threads() {
     let data = log(3000, 10, 200);
     for threads in [1, 4] {
         let mut scan =
-            Scan::new(vec![partition(data.clone())], ScanOptions { batch_size: 10, ..options(threads) }, 6_000_000);
+            Scan::new(vec![partition(data.clone())], ScanOptions { batch_rows: 10, ..options(threads) }, 6_000_000);
         assert!(scan.next().is_some());
         drop(scan);
     }
@@ -246,7 +246,7 @@ fn blocks_of_records_make_the_columns_that_single_records_make() {
             offset += kinds.len() as i64;
         }
     }
-    let all = ScanOptions { columns: Column::ALL.to_vec(), batch_size: 1000, ..ScanOptions::default() };
+    let all = ScanOptions { columns: Column::ALL.to_vec(), batch_rows: 1000, ..ScanOptions::default() };
     let size = data.len() as u64;
     let table = |bounded: bool| {
         // With a bound, records are checked one by one.

@@ -47,7 +47,7 @@ fn scanned(data: &[u8], options: &ScanOptions, bounded: bool) -> (Vec<RecordBatc
     for batch in scan.by_ref() {
         match batch {
             Ok(batch) => {
-                assert!(batch.num_rows() <= options.batch_size);
+                assert!(batch.num_rows() <= options.batch_rows);
                 batches.push(batch);
             }
             Err(failed) => error = Some(failed.to_string()),
@@ -73,13 +73,15 @@ fn batches_of_one_record_make_the_same_columns_together() {
             for (threads, on_error) in
                 [(1, OnError::Raise), (1, OnError::Skip), (2, OnError::Raise), (2, OnError::Skip)]
             {
-                for (batch_size, batch_bytes) in [(65_536, 8 << 20), (100, 8 << 20), (1000, 3000), (65_536, 40_000)] {
+                for (batch_rows, arrow_batch_bytes) in
+                    [(65_536, 8 << 20), (100, 8 << 20), (1000, 3000), (65_536, 40_000)]
+                {
                     let options = ScanOptions {
                         binary_type,
                         threads,
                         on_error,
-                        batch_size,
-                        batch_bytes,
+                        batch_rows,
+                        arrow_batch_bytes,
                         ..ScanOptions::default()
                     };
                     let (rows, error, report) = scanned(&data, &options, false);

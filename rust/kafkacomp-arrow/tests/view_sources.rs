@@ -146,7 +146,7 @@ proptest! {
         removed in prop::option::weighted(0.2, (any::<Index>(), 1..5000_usize)),
         ends_early in prop::option::weighted(0.3, (1..500_000_u64, any::<bool>())),
         (kind, skips, threads) in (0..3, any::<bool>(), 1..4_usize),
-        (batch_size, batch_bytes) in limits(),
+        (batch_rows, arrow_batch_bytes) in limits(),
     ) {
         let mut data = log(&batches);
         let is_whole = flipped.is_empty() && removed.is_none();
@@ -165,7 +165,7 @@ proptest! {
         let file = File { data: Arc::new(data), is_remote: kind == 1, is_in_memory, length, is_unreadable };
         let on_error = if skips { OnError::Skip } else { OnError::Raise };
         let options = |binary_type| {
-            ScanOptions { binary_type, on_error, threads, batch_size, batch_bytes, ..ScanOptions::default() }
+            ScanOptions { binary_type, on_error, threads, batch_rows, arrow_batch_bytes, ..ScanOptions::default() }
         };
         let views = found(&file, &options(BinaryType::BinaryView));
         let expected = found(&file, &ScanOptions { threads: 1, ..options(BinaryType::Binary) });

@@ -68,14 +68,14 @@ fn rows(batch: &RecordBatch) -> Vec<Row> {
 fn views_have_the_values_of_binary_columns() {
     for compression_type in [CompressionType::None, CompressionType::Lz4] {
         let data = log(compression_type);
-        for batch_size in [1, 7, 64, 100_000] {
-            let options = |binary_type| ScanOptions { binary_type, batch_size, threads: 1, ..ScanOptions::default() };
+        for batch_rows in [1, 7, 64, 100_000] {
+            let options = |binary_type| ScanOptions { binary_type, batch_rows, threads: 1, ..ScanOptions::default() };
             // All batches are kept until the end: the buffers of an earlier one must not be reused for a later one.
             let views: Vec<RecordBatch> = scan(&data, options(BinaryType::BinaryView)).collect();
             let found: Vec<Row> = views.iter().flat_map(rows).collect();
             let expected: Vec<Row> = scan(&data, options(BinaryType::Binary)).flat_map(|batch| rows(&batch)).collect();
             assert!(expected.len() > 1000);
-            assert_eq!(found, expected, "{compression_type:?}, batches of {batch_size}");
+            assert_eq!(found, expected, "{compression_type:?}, batches of {batch_rows}");
         }
     }
 }

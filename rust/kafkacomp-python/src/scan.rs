@@ -254,37 +254,56 @@ fn binary_type(name: &str) -> PyResult<BinaryType> {
     BinaryType::for_name(name).ok_or_else(|| PyValueError::new_err(format!("unknown binary_type {name:?}")))
 }
 
-/// The options of the scan, which `kafkacomp.scan` has checked.
-fn scan_options(settings: &Bound<'_, PyDict>) -> PyResult<ScanOptions> {
-    fn get<'py, T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
-        settings: &Bound<'py, PyDict>,
-        name: &str,
-    ) -> PyResult<T> {
-        let value = settings.get_item(name)?.ok_or_else(|| PyValueError::new_err(format!("no {name}")))?;
-        value.extract().map_err(Into::into)
-    }
-    let names: Vec<String> = get(settings, "columns")?;
+/// `kafkacomp.arrow._options.ScanSettings`, which has checked its fields.
+#[derive(FromPyObject)]
+struct Settings {
+    columns: Vec<String>,
+    start_time: Option<i64>,
+    end_time: Option<i64>,
+    isolation_level: String,
+    on_error: String,
+    threads: usize,
+    options: Options,
+}
+
+/// `kafkacomp.ScanOptions`, which has checked its fields.
+#[derive(FromPyObject)]
+struct Options {
+    visible_only: bool,
+    include_control: bool,
+    batch_rows: usize,
+    arrow_batch_bytes: usize,
+    timestamp_unit: String,
+    binary_type: String,
+    verify_crc: bool,
+    max_output_size: usize,
+    log_format: String,
+    horizon: Option<u64>,
+}
+
+/// The options of the core.
+fn scan_options(settings: &Settings) -> PyResult<ScanOptions> {
+    let Settings { columns, start_time, end_time, isolation_level, on_error, threads, options } = settings;
     Ok(ScanOptions {
-        columns: names.iter().map(|name| column(name)).collect::<PyResult<_>>()?,
-        start_timestamp: get(settings, "start_time")?,
-        end_timestamp: get(settings, "end_time")?,
-        isolation_level: if get(settings, "read_committed")? {
-            IsolationLevel::ReadCommitted
-        } else {
-            IsolationLevel::ReadUncommitted
+        columns: columns.iter().map(|name| column(name)).collect::<PyResult<_>>()?,
+        start_time: *start_time,
+        end_time: *end_time,
+        isolation_level: match isolation_level.as_str() {
+            "read_committed" => IsolationLevel::ReadCommitted,
+            _ => IsolationLevel::ReadUncommitted,
         },
-        on_error: if get(settings, "skip")? { OnError::Skip } else { OnError::Raise },
-        include_control: get(settings, "include_control")?,
-        batch_size: get(settings, "batch_size")?,
-        batch_bytes: get(settings, "batch_bytes")?,
-        threads: get(settings, "threads")?,
-        timestamp_unit: options::time_unit(&get::<String>(settings, "timestamp_unit")?),
-        binary_type: binary_type(&get::<String>(settings, "binary_type")?)?,
-        verify_crc: get(settings, "verify_crc")?,
-        max_output_size: get(settings, "max_output_size")?,
-        visible_only: get(settings, "visible_only")?,
-        log_format: LogFormat::for_name(&get::<String>(settings, "format")?),
-        horizon: get(settings, "horizon")?,
+        on_error: if on_error == "skip" { OnError::Skip } else { OnError::Raise },
+        include_control: options.include_control,
+        batch_rows: options.batch_rows,
+        arrow_batch_bytes: options.arrow_batch_bytes,
+        threads: *threads,
+        timestamp_unit: options::time_unit(&options.timestamp_unit),
+        binary_type: binary_type(&options.binary_type)?,
+        verify_crc: options.verify_crc,
+        max_output_size: options.max_output_size,
+        visible_only: options.visible_only,
+        log_format: LogFormat::for_name(&options.log_format),
+        horizon: options.horizon,
     })
 }
 
@@ -339,7 +358,7 @@ impl ScanReader {
     #[new]
     fn new(
         sources: Vec<BoundedPartitionFields<'_>>,
-        settings: &Bound<'_, PyDict>,
+        settings: Settings,
         total_bytes: u64,
         progress: Option<Py<PyAny>>,
         warn_of_losses: Py<PyAny>,
@@ -347,7 +366,7 @@ impl ScanReader {
         let (raised, owner) = (Raised::default(), Owner::current());
         let partitions =
             sources.into_iter().map(|fields| bounded_partition(fields, &raised)).collect::<PyResult<_>>()?;
-        let scan = Scan::new(partitions, scan_options(settings)?, total_bytes).interruptible(signals(&raised));
+        let scan = Scan::new(partitions, scan_options(&settings)?, total_bytes).interruptible(signals(&raised));
         let (schema, report, failure) = (Arc::clone(scan.schema()), scan.report(), Failure::default());
         let (closer, complete) = (scan.closer(), Arc::<AtomicBool>::default());
         let stream = Stream {

@@ -27,9 +27,7 @@ def index(path: Path) -> list[tuple[int, int]]:
 
 
 def options(source: Source, level: IsolationLevel, unit: TimestampUnit, log_format: LogFormat) -> kc.ScanReport:
-    reader = kc.scan(
-        source, isolation_level=level, timestamp_unit=unit, log_format=log_format, topics=["orders-*"], partitions=[0]
-    )
+    reader = kc.scan(source, isolation_level=level, topics=["orders-*"], partitions=[0], options=kc.ScanOptions(timestamp_unit=unit, log_format=log_format))
     with reader:
         table = pa.table(reader)
     print(table.num_rows)

@@ -18,8 +18,8 @@ kc.compress(b"", 3.5)  # wrong
 kc.decompress(b"", "zstd", magic="2")  # wrong
 kc.scan(3)  # wrong
 kc.scan("path", on_error="ignore")  # wrong
-kc.scan("path", timestamp_unit="hours")  # wrong
-kc.scan("path", log_format="0.8")  # wrong
+kc.scan("path", options=kc.ScanOptions(timestamp_unit="hours"))  # wrong
+kc.scan("path", options=kc.ScanOptions(log_format="0.8"))  # wrong
 kc.scan("path", format="0.7")  # wrong
 kc.scan("path").report.offset  # wrong
 kc.write([{"value": b""}], "target")  # wrong

@@ -66,5 +66,5 @@ class Ours(Peer):
 
 def scan(log: bytes, threads: int) -> int:
     """Scan all default columns, and return the number of rows."""
-    reader = kafkacomp.scan(log, topic="bench", partition=0, threads=threads, verify_crc=True)
+    reader = kafkacomp.scan({("bench", 0): log}, options=kafkacomp.ScanOptions(threads=threads))
     return sum(batch.num_rows for batch in reader)

@@ -10,7 +10,7 @@ use crate::plan::context::Context;
 pub(crate) struct RecordFilter {
     start_offset: i64,
     last_offset: i64,
-    start_timestamp: i64,
+    start_time: i64,
     last_timestamp: i64,
     /// Whether there is a bound of time.
     pub(crate) timestamps: bool,
@@ -26,7 +26,7 @@ impl RecordFilter {
         Self {
             start_offset: i64::MIN,
             last_offset: i64::MAX,
-            start_timestamp: i64::MIN,
+            start_time: i64::MIN,
             last_timestamp: i64::MAX,
             timestamps: false,
             always: true,
@@ -42,8 +42,8 @@ impl RecordFilter {
         Self {
             start_offset,
             last_offset,
-            start_timestamp: options.start_timestamp.unwrap_or(i64::MIN),
-            last_timestamp: options.end_timestamp.map_or(i64::MAX, |end| end.saturating_sub(1)),
+            start_time: options.start_time.unwrap_or(i64::MIN),
+            last_timestamp: options.end_time.map_or(i64::MAX, |end| end.saturating_sub(1)),
             timestamps,
             always: !timestamps && start_offset == i64::MIN && last_offset == i64::MAX,
             asked,
@@ -68,6 +68,6 @@ impl RecordFilter {
     #[inline]
     fn takes_timestamp(&self, record: &Record<'_>) -> bool {
         !self.timestamps
-            || (record.has_timestamp() && (self.start_timestamp..=self.last_timestamp).contains(&record.timestamp))
+            || (record.has_timestamp() && (self.start_time..=self.last_timestamp).contains(&record.timestamp))
     }
 }

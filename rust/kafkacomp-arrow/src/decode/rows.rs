@@ -88,7 +88,7 @@ impl<'w, B: BatchFields> Rows<'w, B> {
     /// Appends records a block at a time, as long as all are wanted, are simple and fit; the rest is appended one by one.
     pub(crate) fn take_blocks(&mut self, records: &mut V2Records<'_>, block: &mut RecordBlock) {
         if self.filter.always {
-            let (rows, bytes) = (self.options.batch_size, self.options.batch_bytes);
+            let (rows, bytes) = (self.options.batch_rows, self.options.arrow_batch_bytes);
             self.builder.push_blocks(records, block, rows, bytes);
         }
     }
@@ -98,7 +98,7 @@ impl<'w, B: BatchFields> Rows<'w, B> {
     pub(crate) fn take_single(&mut self, record: &Record<'_>) -> Option<Result<(), BatchError>> {
         let size = self.builder.bytes_of(record);
         let bytes = self.builder.bytes().saturating_add(size);
-        if self.builder.rows() >= self.options.batch_size || bytes > self.options.batch_bytes {
+        if self.builder.rows() >= self.options.batch_rows || bytes > self.options.arrow_batch_bytes {
             return None;
         }
         self.builder.push(record, size);
@@ -109,7 +109,7 @@ impl<'w, B: BatchFields> Rows<'w, B> {
     #[inline]
     fn single<'a>(&self, records: &mut V2Records<'a>) -> Option<Record<'a>> {
         let bytes = self.builder.bytes().saturating_add(self.builder.most_bytes_of(1, records.payload().len()));
-        let fits = self.builder.rows() < self.options.batch_size && bytes <= self.options.batch_bytes;
+        let fits = self.builder.rows() < self.options.batch_rows && bytes <= self.options.arrow_batch_bytes;
         if self.filter.always && fits { records.take_single() } else { None }
     }
 
@@ -155,7 +155,9 @@ impl<'w, B: BatchFields> Rows<'w, B> {
             }
             let size = self.builder.bytes_of(&record);
             let rows = self.builder.rows();
-            if rows >= self.options.batch_size || self.builder.bytes().saturating_add(size) > self.options.batch_bytes {
+            if rows >= self.options.batch_rows
+                || self.builder.bytes().saturating_add(size) > self.options.arrow_batch_bytes
+            {
                 self.make_room(size, sink)?;
             }
             self.builder.push(&record, size);

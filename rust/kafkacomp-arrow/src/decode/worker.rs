@@ -27,7 +27,7 @@ use crate::sync::lock;
 use following::Following;
 
 /// The size of the Arrow batches of a single worker. A batch that fits into the cache is built, and read by the consumer, faster
-/// than one with `batch_bytes`; that saves a fifth of the time of uncompressed segments. With several workers, a chunk becomes
+/// than one with `arrow_batch_bytes`; that saves a fifth of the time of uncompressed segments. With several workers, a chunk becomes
 /// one batch.
 const ENOUGH_BYTES: usize = 1 << 20;
 
@@ -423,7 +423,7 @@ impl Worker {
     /// Whether the rows are returned at the end of a Kafka batch.
     #[inline]
     fn has_enough(&self) -> bool {
-        self.builder.bytes() >= self.enough || self.builder.pinned() >= self.options.batch_bytes
+        self.builder.bytes() >= self.enough || self.builder.pinned() >= self.options.arrow_batch_bytes
     }
 }
 
@@ -431,8 +431,8 @@ impl Worker {
 /// collect.
 #[inline]
 fn fills_too_many(options: &ScanOptions, builder: &ColumnBuilder, (count, payload): (usize, usize)) -> bool {
-    count > options.batch_size.saturating_mul(MOST_COLLECTED)
-        || builder.most_bytes_of(count, payload) > options.batch_bytes.saturating_mul(MOST_COLLECTED)
+    count > options.batch_rows.saturating_mul(MOST_COLLECTED)
+        || builder.most_bytes_of(count, payload) > options.arrow_batch_bytes.saturating_mul(MOST_COLLECTED)
 }
 
 /// Whether decoding pauses, because the sink has collected a batch.

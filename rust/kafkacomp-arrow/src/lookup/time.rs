@@ -20,9 +20,9 @@ use crate::scan::Scan;
 pub fn offset_for_time(partition: &Partition, timestamp: i64, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
     let options = ScanOptions {
         columns: vec![Column::Offset],
-        start_timestamp: Some(timestamp),
+        start_time: Some(timestamp),
         include_control: true,
-        batch_size: 1,
+        batch_rows: 1,
         threads: 1,
         ..options.clone()
     };

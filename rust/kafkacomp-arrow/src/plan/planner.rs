@@ -323,7 +323,7 @@ impl Planner {
         }
         let growth = self.with_report(|report| report.bytes_out.div_ceil(report.bytes_in.max(1)).max(1));
         let one_batch =
-            self.options.batch_bytes.min(SHARED_BATCH_BYTES) / usize::try_from(growth).unwrap_or(usize::MAX);
+            self.options.arrow_batch_bytes.min(SHARED_BATCH_BYTES) / usize::try_from(growth).unwrap_or(usize::MAX);
         one_batch.clamp(MIN_CHUNK_BYTES, self.chunk_bytes.max(MIN_CHUNK_BYTES))
     }
 

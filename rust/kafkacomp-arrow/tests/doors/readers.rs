@@ -25,7 +25,7 @@ pub fn check(folder: &Folder, expected: &Expected, random: &mut Random) -> (Answ
     differs("P5", "scan, skip", whole.error.clone().or_else(|| whole.differs(&expected.rows, &expected.missing)));
 
     let (threads, reading) = (1 + random.below(2), Reading::any(random));
-    let options = ScanOptions { threads, batch_size: 7, batch_bytes: 1 << 12, ..lenient() };
+    let options = ScanOptions { threads, batch_rows: 7, arrow_batch_bytes: 1 << 12, ..lenient() };
     let other = scan(folder.partition(reading), options);
     differs("P7", "scan, skip, small batches", other.differs(&whole.rows, &whole.missing));
     let other = scan(folder.partition(Reading::any(random)), ScanOptions { threads: 2, ..lenient() });
@@ -107,7 +107,7 @@ fn bounded(folder: &Folder, whole: &Answer, (start, end): (i64, i64), random: &m
 
 /// How a reading with bounds of time differs. Nothing says when the records were that are missing.
 fn timed(folder: &Folder, whole: &Answer, (start, end): (i64, i64), random: &mut Random) -> Option<String> {
-    let options = ScanOptions { start_timestamp: Some(start), end_timestamp: Some(end), ..lenient() };
+    let options = ScanOptions { start_time: Some(start), end_time: Some(end), ..lenient() };
     let threads = 1 + random.below(2);
     let found = scan(folder.partition(Reading::any(random)), ScanOptions { threads, ..options });
     let rows: Vec<Row> = whole.rows.iter().filter(|row| (start.max(0)..end).contains(&row.1)).copied().collect();

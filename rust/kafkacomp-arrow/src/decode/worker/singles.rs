@@ -30,8 +30,8 @@ impl Worker {
     ) -> Result<(), ScanError> {
         while let Some(until) = chunk_offsets.in_sequence_until() {
             let before = batches.clone();
-            let most = self.options.batch_size.saturating_sub(self.builder.rows()).min(MOST_SINGLES);
-            let room = self.options.batch_bytes.saturating_sub(self.builder.bytes());
+            let most = self.options.batch_rows.saturating_sub(self.builder.rows()).min(MOST_SINGLES);
+            let room = self.options.arrow_batch_bytes.saturating_sub(self.builder.bytes());
             let bounds = SinglesBounds {
                 most,
                 most_bytes: room.saturating_sub(self.builder.row_bytes().saturating_mul(most)),

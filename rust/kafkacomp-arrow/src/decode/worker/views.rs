@@ -133,8 +133,8 @@ impl Worker {
 /// Whether the rows of a Kafka batch, which are at most so many in so many bytes, may fill the Arrow batch before they end.
 #[inline]
 fn may_fill(options: &ScanOptions, builder: &ColumnBuilder, (count, payload): (usize, usize)) -> bool {
-    builder.rows().saturating_add(count) > options.batch_size
-        || builder.bytes().saturating_add(builder.most_bytes_of(count, payload)) > options.batch_bytes
+    builder.rows().saturating_add(count) > options.batch_rows
+        || builder.bytes().saturating_add(builder.most_bytes_of(count, payload)) > options.arrow_batch_bytes
 }
 
 /// Makes a shared buffer of the decompressed bytes that rows refer to; the next ones are written to other storage.

@@ -425,7 +425,7 @@ impl Planner {
         (source, length): (&dyn ReadAt, u64),
         context: &Context,
     ) -> Option<Earlier> {
-        let bound = self.options.start_timestamp.filter(|_| context.log_format == LogFormat::Records)?;
+        let bound = self.options.start_time.filter(|_| context.log_format == LogFormat::Records)?;
         let warn = |text: String| self.with_report(|report| report.warnings.push(text));
         let start = Start { segment, source, length, begin: 0, next_base, warn: &warn };
         start.earlier(bound).ok().flatten()
