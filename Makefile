@@ -197,10 +197,17 @@ define refuse-below
 		|| { echo "$(1) must not need these"; exit 1; }
 endef
 
+# The target whose standard library needs no C compiler either.
+MUSL := x86_64-unknown-linux-musl
+
 lint-crates: $(DEV)
 	for crate in $(CRATES); do $(CARGO) check --release --locked -p $$crate || exit 1; done
 	for codec in "" gzip snappy lz4 zstd; do \
 		$(CARGO) check --release --locked -p kafkacomp-log -p kafkacomp-broker --no-default-features --features "$$codec" || exit 1; done
+	@if test -d "$$(rustc --print target-libdir --target $(MUSL))"; \
+		then CC=false AR=false CARGO_TARGET_DIR=target/musl $(CARGO) check --locked --target $(MUSL) -p kafkacomp-log -p kafkacomp-broker \
+			--no-default-features --features pure-rust; \
+		else echo "skipped: $(MUSL) without a C compiler: rustup target add $(MUSL)"; fi
 	@echo "what kafkacomp-records stands on:"
 	@$(CARGO) tree --locked -p kafkacomp-records --edges normal,build --prefix none --no-dedupe | sort -u
 	$(call refuse-below,kafkacomp-records,pyo3|arrow|python3-dll|kafkacomp-(log|broker|arrow))
