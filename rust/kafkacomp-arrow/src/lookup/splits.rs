@@ -136,8 +136,8 @@ impl<I: Iterator<Item = OffsetPosition>> BoundaryFinder<'_, I> {
         let mut left = MOST_CANDIDATES;
         let stopped_at = loop {
             let mut hop = walk.next_batch()?;
-            if matches!(hop, Hop::Corrupt(_)) && !self.source.traits().is_remote() {
-                // What follows corrupt bytes may be out of order, too.
+            if matches!(hop, Hop::Corrupt(_) | Hop::Truncated) && !self.source.traits().is_remote() {
+                // What follows corrupt bytes may be out of order, too. Their header may state more bytes than the file has.
                 let (next, _) = <Resync>::new(walk.position(), self.length).next_intact_of_walk(
                     self.source,
                     walk.position(),
