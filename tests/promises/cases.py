@@ -100,6 +100,12 @@ class Case:
         batches = (self.contents.bytes_of(batch) for file in self.log.files for batch in file.batches)
         return next(data[16] for data in batches if data)
 
+    @property
+    def has_wrappers(self) -> bool:
+        """Whether the log has compressed messages of formats 0 or 1."""
+        batches = (self.contents.bytes_of(batch) for file in self.log.files for batch in file.batches)
+        return any(data[16] < 2 and data[17] & 7 for data in batches if data)
+
     def _index_of(self, file: File, name: int) -> bytes:
         """The offset index of the intact file, with an entry for each batch, as of this base offset."""
         entries, position = bytearray(), 0

@@ -258,7 +258,7 @@ def test_a_base_offset_that_is_too_high_in_a_growing_log(tmp_path: Path) -> None
 
 
 def test_a_base_offset_that_is_too_high_at_the_end_of_a_log_that_a_stream_has_read(tmp_path: Path) -> None:
-    """What is appended below it later is no silent loss, and the stream goes on."""
+    """What is appended below it later is an error; a stream that goes on reads it."""
     folder, stream = growing(tmp_path / "strict", 1 << 20)
     stream.run()
     append(folder, batches(range(50, 70)))
@@ -270,8 +270,8 @@ def test_a_base_offset_that_is_too_high_at_the_end_of_a_log_that_a_stream_has_re
     stream.run()
     append(folder, batches(range(70, 90)))
     stream.run()
-    assert stream.offsets()[:45] == list(range(45))
-    assert stream.offsets()[-20:] == list(range(70, 90))
+    far = 1 << 20
+    assert stream.offsets() == [*range(45), *range(far, far + 5), *range(50, 90)]
 
 
 def test_a_base_offset_that_is_too_high_on_another_file_system(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyspark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
+from kafkacomp import _kafkacomp
 from kafkacomp._storage.partition import Transactions
 from kafkacomp.spark._bounds import EARLIEST, LATEST
 from kafkacomp.spark._errors import briefly, tell_loss
@@ -121,9 +122,14 @@ class KafkaCompStreamReader(SentToExecutors, DataSourceStreamReader):
         return [task for key in sorted(until) for task in self._tasks(view.get(key), begin.get(key, 0), until[key])]
 
     def _tasks(self, seen: Seen | None, start: int, end: int) -> Iterator[SegmentPartition]:
-        if seen is None or start >= end:
+        if seen is None:
             return
         partition, log = seen.partition, seen.log
+        if start > log.end:
+            # The last batch that was read had too high an offset, and others were appended after it.
+            start = _kafkacomp.continues_at(partition, start, self.options.log_format) or start
+        if start >= end:
+            return
         parts = PartsOf(partition)
         if partition.is_misnamed:  # names do not show which segments have the offsets
             known = Transactions(None, log.aborted(start, end)) if self.options.is_committed else None

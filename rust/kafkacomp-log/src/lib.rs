@@ -57,8 +57,6 @@ pub use read::entry_chunk::EntryChunkReader;
 #[doc(hidden)]
 pub use read::follow::{Disorder, FollowEnd, Follower};
 #[doc(hidden)]
-pub use read::implied_offsets::{implied_content, implied_first};
-#[doc(hidden)]
 pub use read::large_corrupt::LargeCorrupt;
 pub use read::local_segment::LocalSegment;
 pub use read::log_format::LogFormat;
@@ -78,5 +76,7 @@ pub use read::time_range::TimeRange;
 pub use read::transactions::{AbortedRange, TransactionCollector, TransactionEvent, TransactionFilter};
 #[doc(hidden)]
 pub use read::walk::{CorruptRange, SegmentPart, walk_chunks, walk_segment};
+#[doc(hidden)]
+pub use read::wrapper_content::{has_own_offsets, wrapper_content};
 #[doc(hidden)]
 pub use read::{BatchLayout, EntryLayout};

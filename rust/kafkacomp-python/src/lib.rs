@@ -125,6 +125,7 @@ fn add_logs(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(plan::end_offset, m)?)?;
     m.add_function(wrap_pyfunction!(plan::log_end, m)?)?;
     m.add_function(wrap_pyfunction!(plan::judged_span, m)?)?;
+    m.add_function(wrap_pyfunction!(plan::continues_at, m)?)?;
     m.add_function(wrap_pyfunction!(plan::reached_end, m)?)?;
     m.add_function(wrap_pyfunction!(plan::is_message_set, m)?)?;
     m.add_function(wrap_pyfunction!(plan::read_range, m)?)?;

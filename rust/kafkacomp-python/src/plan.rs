@@ -78,6 +78,15 @@ pub fn judged_span(py: Python<'_>, source: PartitionFields<'_>, log_format: &str
     raised.or(py, found)
 }
 
+/// Where the log continues after a batch whose header states offsets that end before `end`, if it has other ones; `None` if there is none.
+#[pyfunction]
+pub fn continues_at(py: Python<'_>, source: PartitionFields<'_>, end: i64, log_format: &str) -> PyResult<Option<i64>> {
+    let raised = Raised::default();
+    let (partition, options) = (whole_partition(source, &raised)?, options(log_format, false, None));
+    let found = py.detach(|| ends::continues_at(&partition, end, &options)).map_err(|error| scan_to_py(py, error));
+    raised.or(py, found)
+}
+
 /// The offset above `end` that a log had reached; `None` if nothing shows one.
 #[pyfunction]
 pub fn reached_end(py: Python<'_>, source: PartitionFields<'_>, end: i64) -> PyResult<Option<i64>> {

@@ -25,6 +25,7 @@ pub struct PausedOffsets {
     /// The number of notes that were applied.
     noted: usize,
     losses: Vec<SkippedRange>,
+    lost_to: i64,
 }
 
 /// Follows the batches of a chunk.
@@ -41,26 +42,35 @@ pub struct ChunkOffsets<'c> {
     /// The last offset of the batch, if its records showed it.
     last: Option<i64>,
     losses: Vec<SkippedRange>,
+    /// The offset after the skipped batches, as their headers state it.
+    lost_to: i64,
 }
 
 impl<'c> ChunkOffsets<'c> {
     /// Begins at the start of `chunk`, or where it was paused.
     pub fn new(chunk: &'c Chunk, paused: Option<PausedOffsets>, report: Arc<Mutex<ScanReport>>) -> Self {
-        let PausedOffsets { expected, started, noted, losses } = paused.unwrap_or_else(|| PausedOffsets {
+        let PausedOffsets { expected, started, noted, losses, lost_to } = paused.unwrap_or_else(|| PausedOffsets {
             expected: chunk.expected,
             started: chunk.started,
             noted: 0,
             losses: Vec::new(),
+            lost_to: i64::MIN,
         });
         let notes = chunk.notes.get(noted..).unwrap_or(&[]).iter();
         let next = notes.as_slice().first().map_or(u64::MAX, |&(position, _)| position);
-        Self { chunk, report, expected, started, notes, next, last: None, losses }
+        Self { chunk, report, expected, started, notes, next, last: None, losses, lost_to }
     }
 
     /// Pauses before a batch.
     pub fn pause(self) -> PausedOffsets {
         let noted = self.chunk.notes.len() - self.notes.len();
-        PausedOffsets { expected: self.expected, started: self.started, noted, losses: self.losses }
+        PausedOffsets {
+            expected: self.expected,
+            started: self.started,
+            noted,
+            losses: self.losses,
+            lost_to: self.lost_to,
+        }
     }
 
     /// Applies the notes of a batch.
@@ -121,9 +131,10 @@ impl<'c> ChunkOffsets<'c> {
         Ok(())
     }
 
-    /// Skips the batch; the next one shows which offsets are missing because of that.
-    pub fn lose(&mut self, range: SkippedRange) {
+    /// Skips the batch. The next one of the chunk shows which offsets are missing because of that; if there is none, its header does.
+    pub fn lose(&mut self, batch: &RecordBatch<'_>, range: SkippedRange) {
         self.losses.push(range);
+        self.lost_to = batch.last_offset().saturating_add(1);
         self.last = None;
     }
 
@@ -156,8 +167,10 @@ impl<'c> ChunkOffsets<'c> {
 
     /// Ends the chunk.
     pub fn finish(&mut self) {
-        if !self.losses.is_empty() {
-            self.unresolved();
+        match self.expected {
+            _ if self.losses.is_empty() => {}
+            Some(expected) if expected < self.lost_to => self.gap(expected, self.lost_to, false),
+            _ => self.unresolved(),
         }
     }
 

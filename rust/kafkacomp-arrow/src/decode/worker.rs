@@ -185,12 +185,8 @@ impl Worker {
                         return Err(error);
                     }
                     let length = batch.size_in_bytes() as u64;
-                    chunk_offsets.lose(SkippedRange::of(
-                        &chunk.context.place.segment,
-                        batch.position(),
-                        length,
-                        &error,
-                    ));
+                    let skipped = SkippedRange::of(&chunk.context.place.segment, batch.position(), length, &error);
+                    chunk_offsets.lose(&batch, skipped);
                     continue;
                 }
                 Err(BatchError::Scan(error)) => return Err(error),

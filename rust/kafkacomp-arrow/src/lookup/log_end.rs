@@ -5,7 +5,7 @@ use kafkacomp_log::map::LastFile;
 
 use crate::lookup::segment_ends::{SegmentEnd, end_offset, open, segment_end};
 use crate::options::{OnError, Partition, ScanOptions, Segment};
-use crate::plan::judged;
+use crate::plan::judged::{self, Judged};
 use crate::report::ScanError;
 
 /// The offset after the last one of a log; `None` if corrupt bytes before intact batches hide it.
@@ -42,8 +42,22 @@ pub fn log_end(partition: &Partition, options: &ScanOptions) -> Result<Option<i6
 /// # Errors
 /// An I/O error.
 pub fn judged_span(partition: &Partition, options: &ScanOptions) -> Result<Option<(i64, i64)>, ScanError> {
+    Ok(judged(partition, options)?.span)
+}
+
+/// Where the log continues after a batch whose header states offsets that end before `end`, if it has other ones; `None` if there is no such
+/// batch. What follows it was not read by a stream that has read up to `end`.
+///
+/// # Errors
+/// An I/O error.
+pub fn continues_at(partition: &Partition, end: i64, options: &ScanOptions) -> Result<Option<i64>, ScanError> {
+    let continuations = judged(partition, options)?.continuations;
+    Ok(continuations.into_iter().rev().find(|&(stated, _)| stated == end).map(|(_, continues_at)| continues_at))
+}
+
+fn judged(partition: &Partition, options: &ScanOptions) -> Result<Judged, ScanError> {
     let options = ScanOptions { on_error: OnError::Skip, ..options.clone() };
-    Ok(judged::judge(partition, partition.compaction(), &options)?.span)
+    judged::judge(partition, partition.compaction(), &options)
 }
 
 /// The offset that a log had reached, if other files than its segments show that it is above `end`.

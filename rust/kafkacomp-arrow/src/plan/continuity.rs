@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use kafkacomp_log::index::MAX_RELATIVE_OFFSET;
-use kafkacomp_log::{Compaction, ContentError, MissingReason, implied_content};
+use kafkacomp_log::{Compaction, ContentError, MissingReason, wrapper_content};
 use kafkacomp_records::record::{RecordBatch, RecordReader};
 
 use crate::plan::context::Context;
@@ -40,7 +40,7 @@ pub struct Findings {
 /// A batch that does not continue the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anomaly {
-    /// Offsets are missing before it: from `expected` to before `first`.
+    /// Offsets are missing before it: from `expected` to before `first`; or none, after corrupt bytes.
     Gap {
         /// Its position.
         position: u64,
@@ -227,7 +227,7 @@ impl Continuity {
         if is_wrapper && (!self.has_started() || self.context.judged.is_some() || is_wide()) {
             // Only the first record shows whether offsets are missing before it. It is looked for where more offsets would be in the
             // wrapper than in those before it, which soon is rare; workers find the gaps that this does not show.
-            let content = implied_content(batch, &mut RecordReader::new(self.max_output_size));
+            let content = wrapper_content(batch, &mut RecordReader::new(self.max_output_size));
             if let Ok(Some(content)) = content {
                 (first, last) = (Some(content.first), content.last);
                 self.widest = self.widest.max(last.saturating_sub(content.first).saturating_add(1));
@@ -247,9 +247,10 @@ impl Continuity {
             return Err(Anomaly::OutOfOrder);
         }
         let (expected, position) = (self.expected.or_else(|| self.asked()), batch.position());
+        // Corrupt bytes in whose place no offsets are missing may be followed by a page of another place.
+        let is_unsettled = !self.losses.is_empty() && self.settled != Settled::All;
         if let (Some(expected), Some(first)) = (expected, first)
-            && expected < first
-            && !self.explains(first)
+            && (is_unsettled || (expected < first && !self.explains(first)))
         {
             return Err(Anomaly::Gap { position, expected, first });
         }

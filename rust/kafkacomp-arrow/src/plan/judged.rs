@@ -77,6 +77,9 @@ pub struct Judged {
     pub span: Option<(i64, i64)>,
     /// The offset that the log had reached, if other files show one.
     pub reached: Option<i64>,
+    /// Of the batches that are not where their headers say, the offset after the ones that a header states, and the one at which the log
+    /// continues after the batch.
+    pub continuations: Vec<(i64, i64)>,
     /// What is wrong, in the order of offsets.
     pub wrong: Vec<Wrong>,
     /// The missing offsets with their reasons, in order, and the segments that should have them.
@@ -217,7 +220,8 @@ impl Judgement<'_> {
         wrong.sort_by_key(|each| each.at);
         let mut offsets = pieces.iter().filter_map(|piece| piece.offsets);
         let span = offsets.next().map(|(first, end)| (first, offsets.next_back().map_or(end, |(_, end)| end)));
-        Judged { pieces, span, reached: self.reached, wrong, missing: missing.collect() }
+        let continuations = self.map.continuations().collect();
+        Judged { pieces, span, reached: self.reached, continuations, wrong, missing: missing.collect() }
     }
 
     fn range(&self, missing: &MissingOffsets) -> MissingRange {

@@ -80,6 +80,8 @@ pub struct Open {
     /// The source, if threads read it ahead.
     pub ahead: Option<Arc<ReadAhead>>,
     pub(crate) reader: Reader,
+    /// Where reading begins.
+    pub(crate) begin: u64,
     /// `None` if offsets need not increase, and in Kafka 0.7.
     pub(crate) continuity: Option<Continuity>,
     /// Opens the indexes of the segment.
@@ -324,8 +326,13 @@ impl Open {
         if continuity.explains(first) {
             return Step::Done(Finish::Split);
         }
-        let settled = self.settles(Anomaly::Gap { position: self.stop, expected, first });
-        if settled.is_some() { Step::Done(Finish::Split) } else { Step::Judge }
+        let Some((settled, is_thinned)) = self.settles(Anomaly::Gap { position: self.stop, expected, first }) else {
+            return Step::Judge;
+        };
+        if let Some(continuity) = &mut self.continuity {
+            continuity.settle(settled, is_thinned);
+        }
+        Step::Done(Finish::Split)
     }
 
     /// Zeros at the end were preallocated by a broker, unless the next segment, or what else shows how far the log reached, says that

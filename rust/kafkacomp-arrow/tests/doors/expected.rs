@@ -26,7 +26,7 @@ pub struct Expected {
     pub times: Vec<(i64, i64)>,
     /// Whether a file has batches at offsets that two later names or more are below: only a reader of that file knows of them.
     pub reaches_over: bool,
-    /// Whether all batches of the last file are in place. If not, an index may lead past those that are not.
+    /// Whether all batches of the last file are in place.
     pub ends_in_order: bool,
 }
 

@@ -6,7 +6,7 @@
 //! missing is the complement of what is delivered (P8). What is lost, foreign or named wrongly (P3, P4, P8) is counted: see
 //! `truth/shares.rs`.
 //!
-//! The long form, which `make test-all` runs, has 100,000 cases. `DOORS_CASE=number` runs a single one and prints what it breaks;
+//! The long form, which `make test-all` runs, has 100,000 cases. `DOORS_CASE=number` runs a single one and prints its files and what it breaks;
 //! `DOORS_CASES=from..to` runs any others, and prints the shares without comparing them.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::cast_precision_loss, missing_docs, reason = "a test")]
@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kafkacomp_arrow::{OnError, ScanOptions};
 use kafkacomp_log::Compaction;
-use kafkacomp_log::map::BatchFact;
+use kafkacomp_log::map::{BatchFact, BatchId, LogMap, SegmentFacts};
 use kafkacomp_records::record::{RecordBatch, RecordReader};
 
 use answer::{lenient, scan};
@@ -76,6 +76,9 @@ fn run(case: usize, sources: &[(Vec<u8>, Vec<BatchFact>)], scratch: &std::path::
     let folder = Folder::of(&files, &indexes, log.compaction);
     let mut broken: Vec<Broken> = intact(&log, &indexes).into_iter().collect();
     let expected = judged(&folder, |facts, map| {
+        if given("DOORS_CASE").is_some() {
+            shown(facts, map);
+        }
         let truth = truth::promises::truth(&log);
         let damaged = Damaged { files: &files, facts: facts.iter().map(|each| each.facts).collect() };
         broken.extend(order(map));
@@ -88,6 +91,30 @@ fn run(case: usize, sources: &[(Vec<u8>, Vec<BatchFact>)], scratch: &std::path::
     broken.extend(by_readers);
     broken.extend(tools::check(&folder, &expected, &strict, scratch, &mut random));
     (label, log.is_compacted, broken)
+}
+
+/// Prints what a folder has, and what the map says of it.
+fn shown(files: &[SegmentFacts<'_>], map: &LogMap<'_>) {
+    for (file, each) in files.iter().enumerate() {
+        println!("{}, window {:?}, in order: {}", each.name, map.window(file), map.is_in_order(file));
+        for (index, fact) in each.facts.iter().enumerate() {
+            let bytes = fact.bytes();
+            let what = fact.batch().map_or_else(
+                || format!("{fact:?}"),
+                |batch| {
+                    let thinned = if batch.is_thinned() { ", thinned" } else { "" };
+                    format!(
+                        "{:?}{thinned}, format {}, {:?}",
+                        batch.offsets(),
+                        batch.magic(),
+                        map.use_of(BatchId { file, index })
+                    )
+                },
+            );
+            println!("  {} to {}: {what}", bytes.start(), bytes.end());
+        }
+    }
+    println!("missing: {:?}", map.missing());
 }
 
 /// A new folder: in memory if the system has one, because copies of logs are synced.

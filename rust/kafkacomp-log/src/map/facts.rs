@@ -41,6 +41,7 @@ pub struct BatchFact {
     records: Option<u64>,
     magic: i8,
     leader_epoch: Option<i32>,
+    covers_offsets: bool,
 }
 
 impl BatchFact {
@@ -57,7 +58,7 @@ impl BatchFact {
             Some(records) => Some(records as u64),
             None => None,
         };
-        let batch = Self { bytes, offsets, checksum, records, magic, leader_epoch: None };
+        let batch = Self { bytes, offsets, checksum, records, magic, leader_epoch: None, covers_offsets: false };
         if bytes.is_empty() || offsets.is_empty() { None } else { Some(batch) }
     }
 
@@ -65,6 +66,12 @@ impl BatchFact {
     #[must_use]
     pub const fn with_leader_epoch(self, leader_epoch: i32) -> Self {
         Self { leader_epoch: if leader_epoch == -1 { None } else { Some(leader_epoch) }, ..self }
+    }
+
+    /// The same batch, if its checksum covers its offsets: those of the messages in a wrapper of format 0.
+    #[must_use]
+    pub const fn with_covered_offsets(self) -> Self {
+        Self { covers_offsets: true, ..self }
     }
 
     /// Its bytes in the file.
@@ -86,6 +93,11 @@ impl BatchFact {
     /// The leader epoch in its header, if it has one. No checksum covers it.
     pub const fn leader_epoch(&self) -> Option<i32> {
         self.leader_epoch
+    }
+
+    /// Whether its checksum covers its offsets, so that they were not altered.
+    pub(super) const fn covers_offsets(&self) -> bool {
+        self.covers_offsets
     }
 
     /// Whether it has fewer records than offsets, as after compaction.

@@ -45,7 +45,8 @@ pub(super) fn judge_in_parts(file: &SegmentFacts<'_>, window: Option<OffsetRange
 pub(super) fn is_altered(facts: &[Fact], index: usize, window: OffsetRange) -> bool {
     let offsets_of = |index: usize| facts.get(index).and_then(Fact::batch).map(BatchFact::offsets);
     let (Some(offsets), Some(room)) = (offsets_of(index), room_of(facts, index, window)) else { return false };
-    if room.len() != offsets.len() || room == offsets {
+    let is_covered = facts.get(index).and_then(Fact::batch).is_some_and(BatchFact::covers_offsets);
+    if is_covered || room.len() != offsets.len() || room == offsets {
         return false;
     }
     let begins_at = |index: usize| match index.checked_sub(1) {

@@ -102,6 +102,19 @@ impl<'f> LogMap<'f> {
         Some(Placement { id, offsets })
     }
 
+    /// Of the batches that are not where their headers say, the offset after the ones that a header states, and the one at which the log
+    /// continues after the batch.
+    pub fn continuations(&self) -> impl Iterator<Item = (i64, i64)> {
+        self.exceptions().filter_map(|(id, batch_use)| {
+            let continues_at = match batch_use {
+                Use::Restored { .. } => self.placement(id)?.offsets.end(),
+                Use::OutOfPlace { .. } => self.expected_at(id),
+                Use::InPlace | Use::Displaced | Use::Repeat { .. } => return None,
+            };
+            Some((self.batch(id)?.offsets().end(), continues_at))
+        })
+    }
+
     /// Whether a batch that is delivered at its own offsets is above those that its file has before it, and below those after it, of
     /// those that are delivered: nothing is wrong with its place. If it is not in the window, a name is wrong.
     pub fn is_in_file_order(&self, id: BatchId) -> bool {

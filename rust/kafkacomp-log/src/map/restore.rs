@@ -31,6 +31,7 @@ pub(super) fn restore<C: CompareRecords>(
             if log.use_of(id).is_none()
                 && !is_possible
                 && !is_cleaned
+                && !batch.covers_offsets()
                 && room.len() == offsets.len()
                 && log.placed.is_free(room)
             {

@@ -16,10 +16,10 @@ use super::ranges::{ByteRange, OffsetRange};
 use crate::error::{ContentError, Error, ReadError};
 use crate::read::batch_headers::{BatchHeader, HeaderWalk, Hop};
 use crate::read::chunk::ChunkReader;
-use crate::read::implied_offsets::implied_content;
 use crate::read::resync::Resync;
 use crate::read::source::ReadAt;
 use crate::read::walk::{CorruptRange, SegmentPart, walk_chunks};
+use crate::read::wrapper_content::wrapper_content;
 use kafkacomp_records::memory;
 use kafkacomp_records::record::header_checksum_fix::with_right_header_checksum;
 use kafkacomp_records::record::{self, Batches, RecordBatch, RecordReader};
@@ -314,7 +314,8 @@ fn fact(header: &BatchHeader, (first, last): (i64, i64)) -> Option<BatchFact> {
     let offsets = OffsetRange::inclusive(first, last)?;
     let bytes = ByteRange::sized(header.position, header.size)?;
     let fact = BatchFact::new(bytes, offsets, header.span.crc, records, header.magic)?;
-    Some(fact.with_leader_epoch(header.leader_epoch))
+    let fact = fact.with_leader_epoch(header.leader_epoch);
+    Some(if header.magic == 0 && header.span.first.is_none() { fact.with_covered_offsets() } else { fact })
 }
 
 /// The first and last offset of an intact batch. The `header` of a wrapper gets the number of its messages.
@@ -329,7 +330,7 @@ pub(crate) fn verified_offsets(
     if let Some(first) = header.span.first {
         return Ok((first, header.last_offset));
     }
-    match implied_content(batch, reader) {
+    match wrapper_content(batch, reader) {
         Ok(Some(inner)) => {
             header.records_count = i32::try_from(inner.messages).ok();
             Ok((inner.first, inner.last))
@@ -339,7 +340,7 @@ pub(crate) fn verified_offsets(
             // `repair` corrects nothing else. What cannot be decompressed has the offset of its header.
             let fixed = with_right_header_checksum(batch)?;
             let fixed = fixed.as_ref().and_then(|(data, _)| RecordBatch::new(data, batch.position()).ok());
-            let inner = fixed.and_then(|fixed| implied_content(&fixed, reader).ok()?);
+            let inner = fixed.and_then(|fixed| wrapper_content(&fixed, reader).ok()?);
             Ok(inner.map_or((header.last_offset, header.last_offset), |inner| (inner.first, inner.last)))
         }
     }

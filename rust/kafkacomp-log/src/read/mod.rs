@@ -8,7 +8,6 @@ pub mod chunk_buffer;
 pub mod continuation;
 pub mod entry_chunk;
 pub mod follow;
-pub mod implied_offsets;
 pub mod large_corrupt;
 pub mod local_segment;
 pub mod log_format;
@@ -27,5 +26,6 @@ mod track;
 pub mod transactions;
 pub mod walk;
 mod window;
+pub mod wrapper_content;
 
 pub use candidate::{BatchLayout, EntryLayout};

@@ -1,5 +1,6 @@
 //! Batches that are left out: their header shows it, or consumers do not see their records.
 
+use kafkacomp_log::has_own_offsets;
 use kafkacomp_records::record::RecordBatch;
 
 use super::Worker;
@@ -11,9 +12,7 @@ use crate::sync::lock;
 impl Worker {
     /// Whether the header alone shows that no record of the batch is between the bounds.
     pub(super) fn can_skip_batch(&self, batch: &RecordBatch<'_>, context: &Context) -> bool {
-        // The records in a wrapper of magic 0 have their own offsets, whatever its offset field says.
-        let has_own_offsets = batch.magic() == 0 && batch.base_offset().is_none();
-        (batch.last_offset() < context.start_offset && !has_own_offsets)
+        (batch.last_offset() < context.start_offset && !has_own_offsets(batch))
             || batch.base_offset().is_some_and(|base| base > context.last_offset)
             // Records of magic 0 have no timestamps. Those of others decide themselves: some writers understated the greatest one.
             || (batch.magic() == 0 && self.options.has_time_bound())

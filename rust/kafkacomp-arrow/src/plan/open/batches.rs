@@ -52,7 +52,8 @@ impl Open {
 
     /// Which gaps need no judgement, if the anomaly is one of them.
     ///
-    /// A gap that compaction explains does not, if the rest of the segment is in order. In an object store, gaps need none
+    /// A gap that compaction explains does not, if the segment is in order: the rest of it, or all of it if reading does not begin
+    /// at its start. In an object store, gaps need none
     /// if the partition is beyond the horizon.
     pub(super) fn settles(&mut self, anomaly: Anomaly) -> Option<(Settled, bool)> {
         let Anomaly::Gap { position, expected, first } = anomaly else { return None };
@@ -69,10 +70,11 @@ impl Open {
             return None;
         }
         // What cannot be read is an error of the judgement, after what is before it.
-        let Ok(rest) = Survey::light_from(self.source.0.as_ref(), position) else { return None };
-        let is_in_order = rest.increases(first, continuity.until());
-        let is_explained = compaction.or_thinned(rest.is_thinned()).explains(expected, first);
-        (is_in_order && is_explained).then(|| (Settled::Compacted, rest.is_thinned()))
+        let (from, start) = if self.begin == 0 { (position, first) } else { (0, self.context.base_offset) };
+        let Ok(survey) = Survey::light_from(self.source.0.as_ref(), from) else { return None };
+        let is_in_order = survey.increases(start, continuity.until());
+        let is_explained = compaction.or_thinned(survey.is_thinned()).explains(expected, first);
+        (is_in_order && is_explained).then(|| (Settled::Compacted, survey.is_thinned()))
     }
 
     fn read_checked(

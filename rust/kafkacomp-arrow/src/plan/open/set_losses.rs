@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use kafkacomp_log::implied_first;
 use kafkacomp_records::record::{Batches, RecordReader};
 
 use crate::plan::context::Context;
@@ -30,8 +29,7 @@ impl SetLosses {
     /// Reports the ranges and the missing offsets before the first batch of `chunk`.
     pub fn resume(&mut self, chunk: &[u8], max_output_size: usize, context: &Context, found: &mut Findings) {
         let Some(Ok(batch)) = Batches::new(chunk, 0).next() else { return };
-        let implied = || implied_first(&batch, &mut RecordReader::new(max_output_size));
-        let first = batch.base_offset().or_else(implied);
+        let first = RecordReader::new(max_output_size).base_offset(&batch).ok();
         if let (Some(expected), Some(first), Some(range)) = (self.expected, first, self.ranges.first()) {
             let segment = &context.place.segment;
             context.missing((expected, first), range.reason, segment, &mut |segment, missing| {

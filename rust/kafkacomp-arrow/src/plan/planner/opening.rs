@@ -289,6 +289,7 @@ impl Planner {
             at_gaps: AtGaps { judges, ..AtGaps::default() },
             earlier,
             ahead,
+            begin: reader.position(),
             reader,
             continuity: None,
             files: Arc::clone(&segment.files),

@@ -24,6 +24,7 @@ use crate::read::chunk::ChunkReader;
 use crate::read::segment_files::OpenSegment;
 use crate::read::source::{ReadAt, read_full};
 use crate::read::walk::{CorruptRange, SegmentPart, walk_chunks};
+use crate::read::wrapper_content::has_own_offsets;
 use crate::write::LogWriter;
 use kafkacomp_records::memory;
 use kafkacomp_records::record::{Batches, MutableRecordBatch, RecordBatch, RecordReader};
@@ -340,7 +341,8 @@ impl<'d, 'm, T: Target> Delivery<'d, 'm, T> {
             restored.set_last_offset(last);
             let first = if batch.magic() >= 2 { offsets.start() } else { last };
             let error = ContentError::OffsetField { position, stored: batch.offset_field(), expected: first };
-            if T::IS_STRICT {
+            // Readers take the offsets of the messages of format 0, whatever their wrapper has.
+            if T::IS_STRICT && !has_own_offsets(batch) {
                 return Err(error.into());
             }
             offset_text = Some(text.unwrap_or_else(|| error.to_string()));
@@ -349,11 +351,6 @@ impl<'d, 'm, T: Target> Delivery<'d, 'm, T> {
             restored.set_partition_leader_epoch(fault.right);
         }
         let batch = RecordBatch::new(&data, position)?;
-        if offset_text.is_some() && RecordReader::new(self.job.max_output_size).base_offset(&batch)? != offsets.start()
-        {
-            // The offsets of its messages are in a wrapper of format 0, where a checksum covers them.
-            return Ok(Some(ContentError::OffsetField { position, stored: batch.offset_field(), expected: last }));
-        }
         let epoch_text = epoch.map(|fault| epoch_text(position, &fault));
         self.target.batch(&Delivered { batch: &batch, segment, offset_text, epoch_text }, self.writer)
     }

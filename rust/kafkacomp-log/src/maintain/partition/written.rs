@@ -266,15 +266,17 @@ fn explain<T: Target>(
         })
         .collect();
     let mut missing = Vec::new();
-    for each in map.missing().iter().filter(|each| each.reason == MissingReason::Corrupt) {
+    for each in map.missing().iter().filter(|each| each.reason != MissingReason::Compacted) {
         let around = map.facts_around(each);
         let facts = map.files().get(each.file).and_then(|file| file.facts.get(around)).unwrap_or_default();
         let (Some(first), Some(last)) = (facts.first(), facts.last()) else { continue };
         if let (Some(Some((_, missing))), Fact::Zeros(_)) = (zeros.get_mut(each.file), last) {
             missing.get_or_insert(each.offsets);
         }
-        let bytes = first.bytes().through(last.bytes());
-        missing.push(Missing { segment: segment_of(each.file), bytes, offsets: each.offsets });
+        if each.reason == MissingReason::Corrupt {
+            let bytes = first.bytes().through(last.bytes());
+            missing.push(Missing { segment: segment_of(each.file), bytes, offsets: each.offsets });
+        }
     }
     for (file, zeros) in zeros.into_iter().enumerate() {
         if let Some((bytes, missing)) = zeros {

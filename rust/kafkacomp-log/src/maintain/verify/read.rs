@@ -193,9 +193,7 @@ impl Check<'_> {
                 (None, Span::of(batch))
             }
         };
-        // The offset field decides where a wrapper is, not the offsets that its messages of magic 0 have.
-        let count = span.last.saturating_sub(span.first.unwrap_or(span.last));
-        let offsets = (header.last_offset.saturating_sub(count), header.last_offset);
+        let offsets = (span.first.unwrap_or(span.last), span.last);
         header.records_count =
             header.records_count.or_else(|| found.and_then(|found| i32::try_from(found.records).ok()));
         if !self.survey.add_batch(&header, offsets)? {
@@ -233,6 +231,13 @@ impl Check<'_> {
         let (at, wrong) = (batch.position(), found.wrong_inner_checksums);
         if wrong > 0 {
             let warning = format!("wrong checksums of {wrong} messages inside the wrapper at byte {at}");
+            self.report.add(FindingFile::Log, at, false, warning);
+        }
+        if found.span.last != batch.last_offset() {
+            let (stored, last) = (batch.offset_field(), found.span.last);
+            let warning = format!(
+                "offset field {stored} of the batch at byte {at} was altered: its last message has offset {last}"
+            );
             self.report.add(FindingFile::Log, at, false, warning);
         }
         if let Some(found) = non_conformity(batch, &mut self.scratch) {
