@@ -274,6 +274,16 @@ def test_a_base_offset_that_is_too_high_at_the_end_of_a_log_that_a_stream_has_re
     assert stream.offsets() == [*range(45), *range(far, far + 5), *range(50, 90)]
 
 
+def test_a_base_offset_that_is_too_high_and_what_follows_it_between_two_looks(tmp_path: Path) -> None:
+    """Only the batch is missing, with ``failOnDataLoss=false``."""
+    folder, stream = growing(tmp_path, 1 << 20, failOnDataLoss="false")
+    append(folder, batches(range(50, 70)))
+    stream.run()
+    append(folder, batches(range(70, 90)))
+    stream.run()
+    assert stream.offsets() == offsets_of(folder, on_error="skip") == [*range(45), *range(50, 90)]
+
+
 def test_a_base_offset_that_is_too_high_on_another_file_system(tmp_path: Path) -> None:
     """It is not delivered there at its wrong offsets, either."""
     wrong = struct.pack(">q", 1 << 40) + batch(45)[1][8:]

@@ -208,10 +208,10 @@ class PartitionLog:
         """The position of an offset's batch, if it is known: earlier batches are not read again.
 
         Only for segments without an index: a log with indexes is a broker's, which may replace the
-        segment by a compacted one of the same name.
+        segment by a compacted one of the same name. Where offsets do not increase, the batch at a position shows nothing.
         """
         name, position = self._marks.get(offset, ("", 0))
-        if name != segment.name or self._segment != (_base(segment), name):
+        if self._is_judged or name != segment.name or self._segment != (_base(segment), name):
             return None
         is_local = isinstance(segment.source, str)
         return None if is_local and os.path.exists(f"{os.path.splitext(segment.source)[0]}.index") else position  # noqa: PTH110, PTH122

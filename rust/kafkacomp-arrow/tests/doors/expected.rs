@@ -1,7 +1,7 @@
 //! What the map says of a folder, as rows.
 
 use kafkacomp_log::map::{Fact, Hints, LogMap, ReachedOffsets, SegmentFacts, Survey, SurveyedLog, map_of};
-use kafkacomp_log::{BatchChecker, ContentError, OpenSegment, TransactionCollector};
+use kafkacomp_log::{BatchChecker, Compaction, ContentError, OpenSegment, TransactionCollector};
 use kafkacomp_records::Category;
 use kafkacomp_records::record::{RecordBatch, RecordReader};
 
@@ -26,8 +26,10 @@ pub struct Expected {
     pub times: Vec<(i64, i64)>,
     /// Whether a file has batches at offsets that two later names or more are below: only a reader of that file knows of them.
     pub reaches_over: bool,
-    /// Whether all batches of the last file are in place.
-    pub ends_in_order: bool,
+    /// Whether all batches of a file are in place, for each file.
+    pub in_order: Vec<bool>,
+    /// Whether a batch fills a gap of an earlier file, which compaction explains: who reads that file need not read others.
+    pub fills_compacted: bool,
 }
 
 /// Judges a folder by all its bytes, batch by batch.
@@ -51,11 +53,11 @@ pub fn judged<T>(folder: &Folder, take: impl FnOnce(&[SegmentFacts<'_>], &LogMap
 }
 
 impl Expected {
-    pub fn of(files: &[File], map: &LogMap<'_>) -> Self {
+    pub fn of(files: &[File], map: &LogMap<'_>, compaction: Compaction) -> Self {
         let mut reader = RecordReader::new(CAP);
         let mut batches: Vec<Vec<u8>> = Vec::new();
         let (mut collector, mut covered) = (TransactionCollector::default(), 0);
-        let mut reaches_over = false;
+        let (mut reaches_over, mut fills_earlier) = (false, false);
         for placement in map.in_offset_order() {
             let fact = map.batch(placement.id).unwrap();
             let bytes = fact.bytes().start() as usize..fact.bytes().end() as usize;
@@ -68,6 +70,7 @@ impl Expected {
             collector.observe(&batch, &mut reader);
             covered += placement.offsets.len();
             reaches_over |= files.get(placement.id.file + 2).is_some_and(|file| file.name < placement.offsets.end());
+            fills_earlier |= placement.offsets.start() < files[placement.id.file].name;
             batches.push(bytes);
         }
         let filter = collector.finish();
@@ -88,8 +91,21 @@ impl Expected {
         let missing = map.missing().iter();
         let missing = missing.map(|each| of_reason(each.offsets.start(), each.offsets.end(), each.reason));
         let (missing, end) = (joined(missing), map.end_offset());
-        let ends_in_order = map.files().len().checked_sub(1).is_none_or(|last| map.is_in_order(last));
-        Self { rows, missing, committed, stable, end, has_wrappers, covered, times, reaches_over, ends_in_order }
+        let in_order = (0..map.files().len()).map(|file| map.is_in_order(file)).collect();
+        let fills_compacted = fills_earlier && map.compaction(compaction) != Compaction::Unknown;
+        Self {
+            rows,
+            missing,
+            committed,
+            stable,
+            end,
+            has_wrappers,
+            covered,
+            times,
+            reaches_over,
+            in_order,
+            fills_compacted,
+        }
     }
 }
 

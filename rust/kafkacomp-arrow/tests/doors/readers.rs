@@ -56,8 +56,10 @@ pub fn check(folder: &Folder, expected: &Expected, random: &mut Random) -> (Answ
         differs("P5", "offset_for_time", is_not(&found.map_err(|error| error.to_string()), &Ok(wanted)));
     }
     let split_bytes = *random.choice(&[300, 4096, 20_000, 1 << 20]);
-    let tasks = in_tasks(folder, split_bytes, random);
-    let how = tasks.differs(&whole.rows, &whole.missing).filter(|_| !expected.reaches_over);
+    let (tasks, divided) = in_tasks(folder, split_bytes, random);
+    // Headers between two index entries, which are not read to divide a file, may show that its batches are not all in place.
+    let is_unseen = divided.iter().any(|&index| expected.in_order.get(index) == Some(&false));
+    let how = tasks.differs(&whole.rows, &whole.missing).filter(|_| !expected.reaches_over && !is_unseen);
     differs("P5", &format!("splits of {split_bytes} bytes"), how);
 
     let committed = ScanOptions { isolation_level: IsolationLevel::ReadCommitted, ..lenient() };
@@ -118,10 +120,11 @@ fn timed(folder: &Folder, whole: &Answer, (start, end): (i64, i64), random: &mut
         .or_else(|| unknown.map(|range| format!("names {range:?}, and the scan {:?}", whole.missing)))
 }
 
-/// The rows of tasks that each read a split, one after another, and what they call missing.
-fn in_tasks(folder: &Folder, split_bytes: u64, random: &mut Random) -> Answer {
+/// The rows of tasks that each read a split, one after another, and what they call missing; and the files that were divided.
+fn in_tasks(folder: &Folder, split_bytes: u64, random: &mut Random) -> (Answer, Vec<usize>) {
     let mut all = Answer::default();
-    for task in tasks(folder, split_bytes, random) {
+    let (tasks, divided) = tasks(folder, split_bytes, random);
+    for task in tasks {
         let found = scan(task, lenient());
         all.rows.extend(found.rows);
         all.missing.extend(found.missing);
@@ -129,30 +132,33 @@ fn in_tasks(folder: &Folder, split_bytes: u64, random: &mut Random) -> Answer {
     }
     all.missing.sort_unstable();
     all.missing = joined(all.missing);
-    all
+    (all, divided)
 }
 
-/// The parts of a partition for tasks, as a planner makes them: each has a split, and the files next to its own.
-fn tasks(folder: &Folder, split_bytes: u64, random: &mut Random) -> Vec<Partition> {
+/// The parts of a partition for tasks, as a planner makes them: each has a split, and the files next to its own. Also the files that have
+/// several splits.
+fn tasks(folder: &Folder, split_bytes: u64, random: &mut Random) -> (Vec<Partition>, Vec<usize>) {
     let whole = folder.partition(Reading::any(random));
     if whole.is_misnamed {
-        return vec![whole];
+        return (vec![whole], Vec::new());
     }
-    let mut tasks = Vec::new();
+    let (mut tasks, mut divided) = (Vec::new(), Vec::new());
     for (index, segment) in whole.segments.iter().enumerate() {
         let length = folder.length(index);
         let next_base = whole.segments.get(index + 1).and_then(|next| next.base_offset);
         let near = index.saturating_sub(1)..(index + 2).min(whole.segments.len());
         let context = near.filter(|&near| near != index).map(|near| whole.segments[near].clone());
         let context: Vec<Segment> = context.collect();
-        for (range, boundaries) in splits_of(segment, length, next_base, split_bytes) {
+        let splits = splits_of(segment, length, next_base, split_bytes);
+        divided.extend((splits.len() > 1).then_some(index));
+        for (range, boundaries) in splits {
             let end = boundaries.end.and_then(|boundary| boundary.first_offset);
             let own = Segment { range: Some(range), boundaries, ..segment.clone() };
             let part = Partition { segments: vec![own], context: context.clone(), ..whole.clone() };
             tasks.push(part.between(None, end));
         }
     }
-    tasks
+    (tasks, divided)
 }
 
 fn splits_of(

@@ -127,8 +127,15 @@ impl Survey {
                 Hop::Batch(header) if header.position > 0 || !is_corrupt(source, Some(header), end)? => {
                     survey.has_wrappers |= header.span.first.is_none();
                     let first = header.span.first.unwrap_or(header.last_offset);
-                    survey.add_batch(&header, (first, header.last_offset))?;
-                    last = Some(header);
+                    last = None;
+                    if let Some(fact) = fact(&header, (first, header.last_offset)) {
+                        survey.add(Fact::Batch(fact))?;
+                        last = Some(header);
+                    } else {
+                        // No batch has these offsets: its size may be as wrong.
+                        let from = survey.take_last(header.position);
+                        walk.seek(survey.verify(source, from, &mut |_| Ok(None), true)?);
+                    }
                 }
                 Hop::End if !is_corrupt(source, last.take(), end)? => return Ok(survey),
                 Hop::Batch(header) => {

@@ -7,8 +7,7 @@
 //!    batch of the log, unless its size is wrong. The size is wrong if the checksum of the corrupt batch is right for the bytes
 //!    up to the batch found; or if the batch found begins with the offset after those in the header, the corrupt batch has all
 //!    its records up to there, and another batch or the end follows; or if intact batches lead from the batch found to one that
-//!    begins before the stated end and ends after it, which nothing inside a batch does. In a log, where a batch may be larger than a
-//!    page that was written over a part of it, this is true if an intact batch with higher offsets, or the end, is at the stated end. Messages of formats 0 and 1 have their
+//!    begins before the stated end and ends after it, which nothing inside a batch does. Messages of formats 0 and 1 have their
 //!    size twice; if the checksum is right for the lengths of key and value, their size field is wrong.
 //! 2. **Inside a batch whose header is corrupt.** Where the batches before are wrappers, an uncompressed message may come from
 //!    a wrapper. It counts if the messages from there on continue the offsets before and lead to a batch that continues them, or if
@@ -84,8 +83,6 @@ struct Corrupt {
     claim: Claim,
     /// The end that the header states.
     end: u64,
-    /// Whether an intact batch with higher offsets begins there, or the source ends.
-    is_followed: bool,
     /// The checksum of its bytes up to a position.
     running: Running,
     summed_to: u64,
@@ -282,26 +279,15 @@ impl<F: Layout> Resync<F> {
         Ok(Some(end).filter(|_| running.value() == candidate.stored))
     }
 
-    /// Whether an intact batch with offsets above those of a claim begins at a position, or the source ends there.
-    fn is_followed(&mut self, source: &dyn ReadAt, claim: &Claim, end: u64) -> Result<bool, ReadError> {
-        if end >= self.end {
-            return Ok(end == self.end);
-        }
-        let next = self.claim(source, end)?.filter(|next| next.least() > claim.last);
-        Ok(next.is_some() && matches!(self.check(source, end, self.end)?, Check::Intact(_)))
-    }
-
     fn corrupt(&mut self, source: &dyn ReadAt, position: u64, judge: &Judge) -> Result<Option<Corrupt>, ReadError> {
         let Some(claim) = self.claim(source, position)?.filter(|claim| claim.is_regular) else { return Ok(None) };
         // A corrupt header may have any offset.
         if judge.expected().is_some_and(|expected| is_beyond(expected, claim.least())) {
             return Ok(None);
         }
-        let end = position.saturating_add(claim.candidate.length);
         Ok(Some(Corrupt {
             claim,
-            end,
-            is_followed: self.is_followed(source, &claim, end)?,
+            end: position.saturating_add(claim.candidate.length),
             running: Running::new(claim.candidate.polynomial),
             summed_to: position.saturating_add(u64::from(claim.candidate.covered_from)),
             walked_to: position,
@@ -310,10 +296,8 @@ impl<F: Layout> Resync<F> {
 
     fn judge(&mut self, source: &dyn ReadAt, at: u64, claim: &Claim, judge: &mut Judge) -> Result<Verdict, ReadError> {
         if let Some(corrupt) = &judge.corrupt {
-            let is_inside = corrupt.end > self.end
-                || corrupt.is_followed
-                || judge.is_record_set
-                || (corrupt.claim.is_wrapper() && claim.is_message);
+            let is_inside =
+                corrupt.end > self.end || judge.is_record_set || (corrupt.claim.is_wrapper() && claim.is_message);
             if at == corrupt.end {
                 return Ok(Verdict::Next);
             }
