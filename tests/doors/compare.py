@@ -163,7 +163,7 @@ def _stream(source: Source, lenient: Answer, strict: Answer) -> list[str]:
 def _within(source: Source, lenient: Answer) -> Answer:
     """The answer without what only other files show to be missing: what was after the last batch and the last name."""
     names = [int(path.stem) for path in source.path.glob("*.log") if path.stem.isdecimal()]
-    everything = kc.scan(source.path, columns=["offset"], on_error="skip", include_control=True)
+    everything = kc.scan(source.path, columns=["offset"], on_error="skip", options=kc.ScanOptions(include_control=True))
     end = max([*names, *(batch.column("offset")[-1].as_py() + 1 for batch in everything)], default=0)
     missing = [(first, min(last, end - 1), reason) for first, last, reason in lenient.missing or [] if first < end]
     return replace(lenient, missing=missing)

@@ -58,7 +58,7 @@ def faults_of(made: Case, folder: Path) -> list[str]:
 def _reaches_over(folder: Path) -> bool:
     """Whether a reader delivers records of a file above the name of the next file but one."""
     names = sorted(int(path.stem) for path in folder.glob("*.log"))
-    rows = kc.scan(folder, columns=["offset", "segment"], on_error="skip", include_control=True)
+    rows = kc.scan(folder, columns=["offset", "segment"], on_error="skip", options=kc.ScanOptions(include_control=True))
     columns = ("segment", "offset")
     reached = dict(pair for batch in rows for pair in zip(*(batch.column(name).to_pylist() for name in columns), strict=True))
     ends = {int(Path(segment).stem): offset for segment, offset in reached.items()}
