@@ -93,10 +93,18 @@ def damaged(log: Log, at: int, kind: str, rng: random.Random) -> tuple[bytes, se
     return bytes(data), {at}
 
 
+def is_intact(batch: bytes) -> bool:
+    """Whether the checksum of a batch is right."""
+    if batch[16] == 2:
+        return int.from_bytes(batch[17:21], "big") == crc32c(batch[21:])
+    return int.from_bytes(batch[12:16], "big") == zlib.crc32(batch[16:])
+
+
 def ends_for_kafka(data: bytes) -> bool:
     """Whether Kafka's consumer comes to the end without an error.
 
-    ``ByteBufferLogInputStream.nextBatch`` ends where less is left than a batch states, if its size and its magic are possible.
+    ``ByteBufferLogInputStream.nextBatch`` ends where less is left than a batch states, if its size and its magic are
+    possible.
     """
     at = 0
     while len(data) - at >= 12:
@@ -109,8 +117,7 @@ def ends_for_kafka(data: bytes) -> bool:
             return False
         if end > len(data):
             return True
-        stored, covered = (17, crc32c(data[at + 21 : end])) if data[at + 16] == 2 else (12, zlib.crc32(data[at + 16 : end]))
-        if int.from_bytes(data[stored + at : stored + at + 4], "big") != covered:
+        if not is_intact(data[at:end]):
             return False
         at = end
     return True

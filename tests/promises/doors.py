@@ -28,11 +28,11 @@ _RESTORING = (
     "verify", "LogDir.verify", "LogPartition.verify", "info", "repair", "the scan of the result of repair",
     "recompress", "convert",
 )  # fmt: skip
-#: Doors that read a range of offsets, for which a constant number of files is opened: only reading it shows that a file reaches
-#: over the next but one (docs/design/map.md).
+#: Doors that read a range of offsets, for which a constant number of files is opened: only reading it shows that a file
+#: reaches over the next but one (docs/design/map.md).
 _OF_RANGES = ("Spark", "the stream")
-#: Doors of which a part decodes a gap between compressed messages of formats 0 and 1, and need not see that the log is compacted
-#: (docs/design/map.md).
+#: Doors of which a part decodes a gap between compressed messages of formats 0 and 1, and need not see that the log is
+#: compacted (docs/design/map.md).
 _AT_GAPS = ("Spark with failOnDataLoss", "the stream with failOnDataLoss")
 
 
@@ -60,7 +60,9 @@ def _reaches_over(folder: Path) -> bool:
     names = sorted(int(path.stem) for path in folder.glob("*.log"))
     rows = kc.scan(folder, columns=["offset", "segment"], on_error="skip", options=kc.ScanOptions(include_control=True))
     columns = ("segment", "offset")
-    reached = dict(pair for batch in rows for pair in zip(*(batch.column(name).to_pylist() for name in columns), strict=True))
+    reached = dict(
+        pair for batch in rows for pair in zip(*(batch.column(name).to_pylist() for name in columns), strict=True)
+    )
     ends = {int(Path(segment).stem): offset for segment, offset in reached.items()}
     return any(ends.get(name, -1) >= later for name, later in zip(names, names[2:], strict=False))
 

@@ -208,7 +208,8 @@ class PartitionLog:
         """The position of an offset's batch, if it is known: earlier batches are not read again.
 
         Only for segments without an index: a log with indexes is a broker's, which may replace the
-        segment by a compacted one of the same name. Where offsets do not increase, the batch at a position shows nothing.
+        segment by a compacted one of the same name. Where offsets do not increase, the batch at a position shows
+        nothing.
         """
         name, position = self._marks.get(offset, ("", 0))
         if self._is_judged or name != segment.name or self._segment != (_base(segment), name):
