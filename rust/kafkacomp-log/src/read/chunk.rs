@@ -139,6 +139,13 @@ impl<F: Continuation> Chunks<F> {
         self
     }
 
+    /// Begins at the offset after a batch that is not read again.
+    #[must_use]
+    pub fn after(mut self, end_offset: i64) -> Self {
+        self.seen[1] = Some(Before::unread(self.position, end_offset));
+        self
+    }
+
     /// Continues at another position.
     pub fn seek(&mut self, position: u64) {
         self.position = position.min(self.end);

@@ -67,6 +67,11 @@ impl Before {
         }
     }
 
+    /// One that ends at a position and before an offset. It may be a wrapper.
+    pub(super) fn unread(end: u64, end_offset: i64) -> Self {
+        Self { end, last: end_offset.saturating_sub(1), is_wrapper: true }
+    }
+
     /// The offset after it.
     pub(super) fn end_offset(&self) -> i64 {
         self.last.saturating_add(1)

@@ -332,7 +332,12 @@ impl Planner {
         let position = start.position(context.start_offset)?;
         let position = if (begin..stop).contains(&position) { position } else { begin };
         let expected = expected.filter(|_| position == begin);
-        let reader = Reader::Records(ChunkReader::new(position, length, self.options.verify_crc));
+        let reader = ChunkReader::new(position, length, self.options.verify_crc);
+        // Where corrupt bytes are read again, the search in them must know what is before them.
+        let reader = Reader::Records(match expected {
+            Some(expected) => reader.after(expected),
+            None => reader,
+        });
         Ok(OpenReader { reader, stop, likely_stop: None, expected, until: Some(end) })
     }
 
