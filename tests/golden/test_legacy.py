@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
-from grouped import grouped
 from kafkacomp import record
 
 from .expect import (
@@ -151,8 +150,8 @@ def test_fetch_answers_end_quietly(file: LegacyFile) -> None:
 def test_scan(file: LegacyFile) -> None:
     """``kc.scan`` of a segment, control records included: rows, null where a record has no timestamp, null headers."""
     columns = ["offset", "magic", "timestamp", "timestampType", "key", "value", "position", "headers"]
-    options: dict[str, Any] = {"topic": "t", "partition": 7, "include_control": True}
-    reader = kc.scan(file.path, columns=[*columns, "topic", "partition"], **grouped(**options))
+    options = kc.ScanOptions(include_control=True)
+    reader = kc.scan({("t", 7): file.path}, columns=[*columns, "topic", "partition"], options=options)
     table = pa.table(reader)
     # Nothing is missing from what brokers wrote but what compaction removed.
     assert {each.reason for each in reader.report.missing} <= {"compacted"}, reader.report.missing

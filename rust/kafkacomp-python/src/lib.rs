@@ -37,6 +37,7 @@ mod results;
 mod rewrite;
 mod rows;
 mod scan;
+mod scan_settings;
 mod scratch;
 mod segment;
 mod shared;

@@ -8,10 +8,7 @@ use std::time::Duration;
 
 use arrow_array::{ArrayRef, RecordBatch as ArrowRecordBatch, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
-use kafkacomp_arrow::{
-    BinaryType, Closer, Column, IsolationLevel, Missing, OnError, Scan, ScanOptions, ScanReport, Step, options,
-};
-use kafkacomp_log::LogFormat;
+use kafkacomp_arrow::{Closer, Column, Missing, Scan, ScanReport, Step};
 use pyo3::exceptions::{PyMemoryError, PyModuleNotFoundError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -21,13 +18,13 @@ use pyo3_arrow::PyRecordBatch;
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
 
-use crate::cells::column;
 use crate::error::scan_to_py;
 use crate::file_object::{Raised, not_the_end};
 use crate::gil::{call, with_gil};
 use crate::interrupt::signals;
 use crate::job::missing_range;
 use crate::process::{Exiting, Inside, Owner, must_leave};
+use crate::scan_settings::Settings;
 use crate::segment::{BoundedPartitionFields, bounded_partition};
 use crate::value::PackageClass;
 
@@ -250,63 +247,6 @@ fn in_use() -> PyErr {
     PyValueError::new_err("this scan is being read: by another thread, or by a call that has not returned")
 }
 
-fn binary_type(name: &str) -> PyResult<BinaryType> {
-    BinaryType::for_name(name).ok_or_else(|| PyValueError::new_err(format!("unknown binary_type {name:?}")))
-}
-
-/// `kafkacomp.arrow._options.ScanSettings`, which has checked its fields.
-#[derive(FromPyObject)]
-struct Settings {
-    columns: Vec<String>,
-    start_time: Option<i64>,
-    end_time: Option<i64>,
-    isolation_level: String,
-    on_error: String,
-    threads: usize,
-    options: Options,
-}
-
-/// `kafkacomp.ScanOptions`, which has checked its fields.
-#[derive(FromPyObject)]
-struct Options {
-    visible_only: bool,
-    include_control: bool,
-    batch_rows: usize,
-    arrow_batch_bytes: usize,
-    timestamp_unit: String,
-    binary_type: String,
-    verify_crc: bool,
-    max_output_size: usize,
-    log_format: String,
-    horizon: Option<u64>,
-}
-
-/// The options of the core.
-fn scan_options(settings: &Settings) -> PyResult<ScanOptions> {
-    let Settings { columns, start_time, end_time, isolation_level, on_error, threads, options } = settings;
-    Ok(ScanOptions {
-        columns: columns.iter().map(|name| column(name)).collect::<PyResult<_>>()?,
-        start_time: *start_time,
-        end_time: *end_time,
-        isolation_level: match isolation_level.as_str() {
-            "read_committed" => IsolationLevel::ReadCommitted,
-            _ => IsolationLevel::ReadUncommitted,
-        },
-        on_error: if on_error == "skip" { OnError::Skip } else { OnError::Raise },
-        include_control: options.include_control,
-        batch_rows: options.batch_rows,
-        arrow_batch_bytes: options.arrow_batch_bytes,
-        threads: *threads,
-        timestamp_unit: options::time_unit(&options.timestamp_unit),
-        binary_type: binary_type(&options.binary_type)?,
-        verify_crc: options.verify_crc,
-        max_output_size: options.max_output_size,
-        visible_only: options.visible_only,
-        log_format: LogFormat::for_name(&options.log_format),
-        horizon: options.horizon,
-    })
-}
-
 /// The report as `kafkacomp.arrow.ScanReport`.
 fn to_python<'py>(py: Python<'py>, report: &ScanReport) -> PyResult<Bound<'py, PyAny>> {
     let skipped = report.skipped.iter().map(|s| {
@@ -366,7 +306,7 @@ impl ScanReader {
         let (raised, owner) = (Raised::default(), Owner::current());
         let partitions =
             sources.into_iter().map(|fields| bounded_partition(fields, &raised)).collect::<PyResult<_>>()?;
-        let scan = Scan::new(partitions, scan_options(&settings)?, total_bytes).interruptible(signals(&raised));
+        let scan = Scan::new(partitions, settings.options()?, total_bytes).interruptible(signals(&raised));
         let (schema, report, failure) = (Arc::clone(scan.schema()), scan.report(), Failure::default());
         let (closer, complete) = (scan.closer(), Arc::<AtomicBool>::default());
         let stream = Stream {
