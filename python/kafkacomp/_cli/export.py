@@ -9,10 +9,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from kafkacomp import _kafkacomp
 from kafkacomp._cli.partitioned import KEYS, columns_of, partitioned
 from kafkacomp._cli.writers import PLACE, RECORD, SUFFIXES, compressed, format_of, is_text, writer
 from kafkacomp._extras import pa
-from kafkacomp._storage.listing import kind_of
 from kafkacomp._storage.loss_file import known_loss_fields
 from kafkacomp._storage.new_file import new_file
 from kafkacomp._text import camel_case, escaped_lines, json_fields
@@ -60,7 +60,7 @@ def _is_read(target: Path, sources: list[Partition]) -> bool:
     if any(each.exists() and target.samefile(each) for each in segments):
         return True
     folders = {each.parent for each in segments}
-    return kind_of(target.name) is not None and any(target.parent.samefile(each) for each in folders)
+    return _kafkacomp.kind_of(target.name) is not None and any(target.parent.samefile(each) for each in folders)
 
 
 def columns_to_read(

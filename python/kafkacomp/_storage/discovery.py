@@ -8,49 +8,33 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import struct
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from kafkacomp import _kafkacomp
 from kafkacomp._arguments import path_text
-from kafkacomp._storage.checkpoints import OffsetCheckpoints
 from kafkacomp._storage.commit_state import settled
-from kafkacomp._storage.containers import (
-    HEAD_BYTES,
-    HEADER_BYTES,
-    head_of_segment,
-    refuse_container,
-    refuse_content,
-    refuse_packed,
-)
+from kafkacomp._storage.containers import HEAD_BYTES, refuse_container
 from kafkacomp._storage.file_object import open_file_object
-from kafkacomp._storage.filesystem import open_filesystem
-from kafkacomp._storage.listing import METADATA_SUFFIXES, NOT_A_SEGMENT, Listing, list_folder, segment_at, settle
-from kafkacomp._storage.names import (
-    SIDE_FILES,
-    SWAP,
-    basename,
-    given_partition_of,
-    is_like_a_segment,
-    is_marked,
-    is_tiered_segment,
-    parent_of,
-    segment_offset,
-)
+from kafkacomp._storage.filesystem import is_url, open_filesystem
+from kafkacomp._storage.listing import Listing, list_folder, settle
+from kafkacomp._storage.names import basename, parent_of
 from kafkacomp._storage.partition import Partition, Segment, SegmentSource
-from kafkacomp._storage.remote import RemoteFolder, remote_folder_of
+from kafkacomp._storage.stores import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kafkacomp._storage.filesystem import FileSystem
     from kafkacomp._storage.listing import Allowed, Failed
-    from kafkacomp._storage.stores import Entry
+    from kafkacomp._storage.remote import RemoteFolder
 
 _LOGGER = logging.getLogger("kafkacomp")
-
-#: Offset field, length, checksum or leader epoch, and magic.
-_HEADER = struct.Struct(">qiIb")
+_WILDCARD = re.compile(r"[*?\[{]")
+#: The options of a file system at the end of a URL.
+_QUERY = re.compile(r"\?[\w.]+=.*", re.DOTALL)
+_SCHEME_ONLY = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/{0,2}")
 
 #: The most files that an error names.
 _SHOWN = 10
@@ -87,8 +71,7 @@ def find_partitions(
     """
     alone = record_set(source)
     if alone is not None:
-        alone.topic, alone.partition = topic, partition
-        return choose([alone])
+        return choose(named([alone], topic, partition))
     listing = list_sources(source, allowed=allowed, failed=failed, opened=opened)
     listing.warn()
     chosen = choose(named(listing.partitions, topic, partition))
@@ -107,10 +90,11 @@ def named(found: Iterable[Partition], topic: str | None, partition: int | None) 
     return _merge(listed)
 
 
-def check(partition: Partition) -> None:
+def check(partition: Partition, *, keeps_open: bool = True) -> None:
     """Open the local segments of a partition once: refuse what is packed, and see whether their names may be right.
 
-    On other file systems the names count, because reading a header takes a request.
+    With ``keeps_open`` up to 256 files stay open for the reader that follows. On other file systems the names count,
+    because reading a header takes a request.
 
     Raises:
         ValueError: a segment is a compressed file.
@@ -118,27 +102,15 @@ def check(partition: Partition) -> None:
     if partition.is_checked:
         return
     local = [each for each in partition.segments if isinstance(each.source, str)]
-    heads = [head_of_segment(each.source) for each in local]
+    inspected = _kafkacomp.inspect([each.source for each in local])
+    for segment, found in zip(local, inspected, strict=True):
+        if (container := found.container()) is not None:
+            raise ValueError(f"{segment.source}: {container}")
+        segment.inspected = found if keeps_open else None
     if len(local) == len(partition.segments):
         bases = [each.base_offset for each in local]
-        partition.is_misnamed = any(
-            head and base is not None and not _may_begin(head, base, following)
-            for head, base, following in zip(heads, bases, [*bases[1:], None], strict=True)
-        )
+        partition.is_misnamed = _kafkacomp.are_misnamed(list(zip(bases, inspected, strict=True)))
     partition.is_checked = True
-
-
-def _may_begin(head: bytes, base: int, following: int | None) -> bool:
-    """Whether a segment with these first bytes may have its name: its first batch has offsets from it to the next name.
-
-    What is no header of a batch shows nothing. That of a compressed message has its last offset.
-    """
-    if len(head) < HEADER_BYTES:
-        return True
-    offset, size, _, magic = _HEADER.unpack(head)
-    if size <= 0 or magic not in {0, 1, 2}:
-        return True
-    return bool(base <= offset and (following is None or offset < following or base == following))
 
 
 def warn_of_copies(partitions: list[Partition]) -> None:
@@ -152,16 +124,15 @@ def copies_in(partitions: list[Partition]) -> Iterator[tuple[str, str]]:
 
     A broker has a partition in one folder, or does not start.
     """
-    folders: dict[tuple[str, int], list[str]] = {}
-    for each in partitions:
-        if each.remote is None and each.topic is not None and each.partition is not None and each.segments:
-            if any(segment.base_offset is None for segment in each.segments):
-                continue
-            folders.setdefault((each.topic, each.partition), []).append(parent_of(each.segments[0].name))
-    for (topic, number), places in folders.items():
-        if len(places) > 1:
-            shown = ", ".join(places)
-            yield places[0], f"{topic}-{number}: in {len(places)} folders, and the records of each are read: {shown}"
+    found = [
+        (each.topic, each.partition, parent_of(each.segments[0].name))
+        for each in partitions
+        if each.remote is None and each.topic is not None and each.partition is not None and each.segments
+        if all(segment.base_offset is not None for segment in each.segments)
+    ]
+    for topic, number, places in _kafkacomp.copies(found):
+        shown = ", ".join(places)
+        yield places[0], f"{topic}-{number}: in {len(places)} folders, and the records of each are read: {shown}"
 
 
 def _merge(found: list[Partition]) -> list[Partition]:
@@ -222,8 +193,7 @@ def _listings(source: object, allowed: Allowed | None, opened: Opener, failed: F
     if isinstance(source, Partition):
         yield Listing([source])  # found before: the task of a Spark worker
     elif isinstance(source, str | os.PathLike):
-        filesystem, path = opened(path_text("source", source))
-        yield list_path(filesystem, path, allowed, may_vanish=failed is not None)
+        yield from _at_path(path_text("source", source), allowed, opened, may_vanish=failed is not None)
     elif (alone := record_set(source)) is not None:
         yield Listing([alone])
     elif isinstance(source, SegmentSource):
@@ -271,6 +241,67 @@ def _named(found: Listing, place: tuple[str, int]) -> Listing:
     return found
 
 
+def _at_path(path: str, allowed: Allowed | None, opened: Opener, *, may_vanish: bool) -> Iterator[Listing]:
+    """List a path, or all paths that its wildcards match.
+
+    Matches that are index files or folders without segments are left out.
+    """
+    matched = matches(path, opened)
+    if matched is None:
+        yield list_path(*opened(path), allowed, may_vanish=may_vanish)
+        return
+    filesystem, entries = matched
+    found = False
+    for each in entries:
+        if not each.is_dir and _kafkacomp.is_not_a_segment(basename(each.path)):
+            continue
+        try:
+            listing = list_path(filesystem, each.path, allowed, may_vanish=may_vanish)
+        except FileNotFoundError:
+            if not each.is_dir:
+                raise
+            continue
+        found = True
+        yield listing
+    if not found:
+        raise nothing_matches(path, entries)
+
+
+def matches(path: str, opened: Opener) -> tuple[FileSystem, list[Entry]] | None:
+    """Find what the wildcards of a path or URL match; ``None`` if it has none, or exists under this very name.
+
+    They are those of fsspec, and Hadoop's braces: ``*``, ``?``, ``[ab]``, ``[!a]``, ``{a,b}``, and ``**`` for any
+    number of folders.
+    """
+    query = _QUERY.search(path) if is_url(path) else None
+    path, options = (path, "") if query is None else (path[: query.start()], query[0])
+    magic = None if "::" in path else _WILDCARD.search(path)
+    if magic is None or _exists(path + options, opened):
+        return None
+    cut = path.rfind("/", 0, magic.start())
+    base = path[:cut] if cut > 0 else "/" if cut == 0 else "."
+    if (scheme := _SCHEME_ONLY.fullmatch(base)) is not None:
+        base = f"{scheme[1]}:///"
+    filesystem, folder = opened(base + options)
+    return filesystem, [Entry(*each) for each in _kafkacomp.glob_matches(filesystem, folder, path[cut + 1 :])]
+
+
+def nothing_matches(path: str, entries: list[Entry]) -> FileNotFoundError:
+    """The error for wildcards that match nothing, or nothing of a log."""
+    reason = "no Kafka log segments in the matches of this path" if entries else "nothing matches this path"
+    return FileNotFoundError(errno.ENOENT, reason, path)
+
+
+def _exists(path: str, opened: Opener) -> bool:
+    """Whether a path that contains wildcard characters exists under this very name."""
+    try:
+        filesystem, inner = opened(path)
+        filesystem.info(inner)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 def record_set(source: Any) -> Partition | None:  # noqa: ANN401 - any source
     """Make a partition of bytes or of a binary file object; ``None`` for other sources. Nothing needs to be listed.
 
@@ -304,7 +335,7 @@ def list_path(
     """
     entry = filesystem.info(path)
     if not entry.is_dir:
-        return _single_file(filesystem, entry)
+        return Listing.of(filesystem, _kafkacomp.list_file(filesystem, entry.path, entry.size))
 
     def find() -> Listing:
         return list_folder(filesystem, path, allowed, may_vanish=may_vanish)
@@ -314,12 +345,23 @@ def list_path(
     if not found.partitions and not (found.failures and may_vanish):
         for _, error in found.failures:
             raise error
-        refuse_packed(filesystem, path)
+        _kafkacomp.refuse_packed(filesystem, path)
         raise FileNotFoundError(errno.ENOENT, _nothing(found), path)
     for each in found.partitions:
         if each.remote is not None:
             each.remote.root = path
     return found
+
+
+def find_at(path: str, opened: Opener = open_filesystem, allowed: Allowed | None = None) -> list[Partition]:
+    """Find the partitions at a path or URL, or at all paths that its wildcards match, and log the warnings.
+
+    Raises:
+        FileNotFoundError: the path does not exist, nothing matches it, or the matches contain no segments.
+    """
+    found = list_sources(path, allowed=allowed, opened=opened)
+    found.warn()
+    return found.partitions
 
 
 def find_in(filesystem: FileSystem, path: str, allowed: Allowed | None = None) -> Iterator[Partition]:
@@ -335,26 +377,3 @@ def _nothing(found: Listing) -> str:
     others = [f"{each.path}: {each.reason}" for each in found.others if not each.is_foreign]
     shown = "; ".join(others[:_SHOWN]) + ("; ..." if len(others) > _SHOWN else "")
     return "no Kafka log segments in this folder" + (f" ({shown})" if shown else "")
-
-
-def _single_file(filesystem: FileSystem, entry: Entry) -> Listing:
-    name, parent = basename(entry.path), parent_of(entry.path)
-    suffix = name.rpartition(".")[2]
-    if suffix in SIDE_FILES or name.endswith(METADATA_SUFFIXES):
-        message = f"{entry.path}: this is an index file (.{suffix}), not a segment: give the .log file or the folder"
-        raise ValueError(message)
-    if is_like_a_segment(name):
-        _LOGGER.warning("%s: read as a record set: %s", entry.path, NOT_A_SEGMENT)
-    if is_tiered_segment(name) and (remote := remote_folder_of(filesystem, entry.path)) is not None:
-        return Listing([Partition(remote.topic, remote.partition, remote=remote)])
-    known = given_partition_of(basename(parent))
-    topic, partition = known or (None, None)
-    base_offset = segment_offset(name.removesuffix(SWAP))
-    if base_offset is None:
-        refuse_content(filesystem, entry, entry.path)
-    has_checkpoints = known is not None and not is_marked(basename(parent))
-    checkpoints = OffsetCheckpoints(filesystem, parent_of(parent)) if has_checkpoints else None
-    segment = segment_at(filesystem, entry, base_offset)
-    has_loss_file = base_offset is not None
-    found = Partition(topic, partition, [segment], checkpoints=checkpoints, has_loss_file=has_loss_file, is_part=True)
-    return Listing([found])

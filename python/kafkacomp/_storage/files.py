@@ -2,7 +2,7 @@
 
 :mod:`kafkacomp._storage.names` defines the meaning of their names.
 
-The files of a folder are those that a broker loads when it starts (:mod:`kafkacomp._storage.loader`), without folders
+The files of a folder are those that a broker loads when it starts (``kafkacomp_log::listing``), without folders
 that are marked as not part of a log. The kind of a file that is given directly follows from its name.
 """
 
@@ -15,11 +15,12 @@ from functools import partial
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from kafkacomp._storage.containers import head_of_segment, refuse_content, refuse_packed
+from kafkacomp import _kafkacomp
+from kafkacomp._storage.containers import refuse_content
+from kafkacomp._storage.discovery import check, matches, nothing_matches
 from kafkacomp._storage.filesystem import is_url, open_filesystem, read_local
-from kafkacomp._storage.listing import KIND_BY_SUFFIX, ListedFile, Listing, kind_of, list_folder, settle
+from kafkacomp._storage.listing import MANIFEST, ListedFile, Listing, list_folder, settle
 from kafkacomp._storage.names import (
-    MANIFEST,
     SWAP,
     basename,
     is_tiered_segment,
@@ -28,6 +29,7 @@ from kafkacomp._storage.names import (
     parent_of,
     segment_offset,
 )
+from kafkacomp._storage.partition import Partition, Segment
 from kafkacomp._storage.remote import RemoteFolder, remote_folder_of
 
 if TYPE_CHECKING:
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from kafkacomp._storage.discovery import Opener
     from kafkacomp._storage.filesystem import FileSystem
     from kafkacomp._storage.listing import OtherFile
-    from kafkacomp._storage.partition import Partition
     from kafkacomp._storage.selection import Choice
 
 #: Kinds of files that contain record batches, or messages of Kafka 0.7.
@@ -141,18 +142,24 @@ def list_files(
     """
     found: dict[str, SourceFile] = {}
     result = Files()
-    for source in sources:
-        place = _Place.of(str(source), opened)
+    for place, is_match in _places(map(str, sources), opened):
         inside = list(_files(place, chunked, result, choice))
+        if not inside and is_match:
+            continue
         if not inside and not result.partitions:
-            refuse_packed(place.filesystem, place.path)
-            raise FileNotFoundError(errno.ENOENT, "no files of a Kafka log in this folder", str(source))
+            _kafkacomp.refuse_packed(place.filesystem, place.path)
+            raise FileNotFoundError(errno.ENOENT, "no files of a Kafka log in this folder", place.given)
         for file in inside:
-            # An object of tiered storage may be compressed; its manifest says so.
-            if file.is_local and file.kind in BATCHES and not is_tiered_segment(file.path.name):
-                head_of_segment(str(file.path))
             found.setdefault(file.name, file)
+    for partition in result.partitions:
+        check(partition)
     result.files = list(found.values())
+    listed = {segment.name for each in result.partitions for segment in each.segments}
+    for file in result.files:
+        # An object of tiered storage may be compressed; its manifest says so.
+        is_checked = file.name in listed or is_tiered_segment(file.path.name)
+        if file.is_local and file.kind in BATCHES and not is_checked:
+            check(Partition(None, None, [Segment(file.name, file.name, file.size)]), keeps_open=False)
     return result
 
 
@@ -182,6 +189,24 @@ class _Place:
         return SourceFile(PurePosixPath(path), kind, name, size, partial(self.filesystem.read, path), source)
 
 
+def _places(sources: Iterable[str], opened: Opener) -> Iterator[tuple[_Place, bool]]:
+    """The places of paths and URLs, and whether each is a match of wildcards.
+
+    Raises:
+        FileNotFoundError: nothing matches the wildcards of a path.
+    """
+    for source in sources:
+        matched = matches(source, opened if is_url(source) else open_filesystem)
+        if matched is None:
+            yield _Place.of(source, opened), False
+            continue
+        filesystem, entries = matched
+        if not entries:
+            raise nothing_matches(source, entries)
+        for each in entries:
+            yield _Place(filesystem, each.path, each.path), True
+
+
 def _files(place: _Place, chunked: Chunked | None, result: Files, choice: Choice | None) -> Iterator[SourceFile]:
     filesystem, path = place.filesystem, place.path
     entry = filesystem.info(path)
@@ -198,7 +223,7 @@ def _files(place: _Place, chunked: Chunked | None, result: Files, choice: Choice
         if remote is not None and remote.has_manifests:
             yield from chunked(remote)
             return
-    kind = kind_of(name.removesuffix(SWAP)) or KIND_BY_SUFFIX.get(PurePosixPath(name).suffix, "record set")
+    kind = _kafkacomp.kind_of_file(name) or "record set"
     file = place.file(path, kind, entry.size)
     if segment_offset(name.removesuffix(SWAP)) is None and kind in BATCHES and entry.size:
         refuse_content(filesystem, entry, file.name)
@@ -213,6 +238,8 @@ def files_in(path: str, listing: Listing, opened: Opener, chunked: Chunked) -> F
     """
     # A manifest is a file of its own, and is reported as such.
     settle(failure for failure in listing.failures if not failure[0].endswith(MANIFEST))
+    if matches(path, opened) is not None:
+        return list_files([path], opened, chunked)
     place = _Place.of(path, opened)
     if not place.filesystem.info(place.path).is_dir:
         return list_files([path], opened, chunked)

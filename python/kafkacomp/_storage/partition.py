@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from kafkacomp._kafkacomp import Inspected
     from kafkacomp._storage.listing import Listing
     from kafkacomp._storage.loss_file import LossFile
     from kafkacomp._storage.remote import RemoteFolder
@@ -128,6 +129,12 @@ class Segment:
     #: its ``indexes``, as a broker has copied them to tiered storage; its ``snapshot`` alone, where it is known that
     #: none was aborted.
     transactions_in: Literal["batches", "indexes", "snapshot"] = "batches"
+    #: The local file that was opened to see what it is, kept for the first reader.
+    inspected: Inspected | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle without the open file."""
+        return self.__dict__ | {"inspected": None}
 
     @property
     def first_offset(self) -> int | None:

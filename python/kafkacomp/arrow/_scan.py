@@ -69,7 +69,9 @@ def scan(
         source: Bytes-like or a binary file object (a record set); the path of a segment, a partition's folder, a log
             directory, or tiered storage (``<topic>-<topic id>/<partition>/<offset>-<uuid>.log``); a URL of one of these
             on a file system of pyarrow or fsspec; a :class:`kafkacomp.LogDir` or one of its parts; a collection of such
-            sources; or a mapping of ``(topic, partition)`` to a source whose folder does not name them.
+            sources; or a mapping of ``(topic, partition)`` to a source whose folder does not name them. Paths and URLs
+            may have wildcards: ``*``, ``?``, ``[ab]``, ``[!a]`` and ``{a,b}``, which do not match slashes, and ``**``
+            for any number of folders.
         columns: The columns to build, in this order: names from ``kafkacomp.arrow.COLUMNS``.
             Default: key, value, topic, partition, offset, timestamp, timestampType, headers.
         topics: Read only these topics: names, or globs such as ``orders-*``.

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kafkacomp import _kafkacomp
 from kafkacomp._losses import LossIndex, missing_lines
 from kafkacomp._storage.checkpoints import OffsetCheckpoints
 from kafkacomp._storage.discovery import check as check_names
 from kafkacomp._storage.discovery import copies_in
 from kafkacomp._storage.files import BATCHES
 from kafkacomp._storage.filesystem import open_filesystem
-from kafkacomp._storage.listing import last_snapshot, without_segment
 from kafkacomp._storage.loss_file import known_loss_fields
 from kafkacomp._storage.names import SWAP, basename, parent_of, segment_offset
 from kafkacomp._storage.partition import Partition, Segment
@@ -22,7 +21,7 @@ from kafkacomp._text import camel_case, json_fields, printable, time_text
 from kafkacomp._threads import map_on_threads
 from kafkacomp.exceptions import KafkaCompError
 from kafkacomp.log._check import CheckOptions, check_partition, is_too_large
-from kafkacomp.log._rows import entries
+from kafkacomp.log._rows import content_of_file, entries
 from kafkacomp.log._verify import Finding, error_at
 
 if TYPE_CHECKING:
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
 
 #: Kinds of files next to a segment, which are checked with it.
 _WITH_SEGMENT = frozenset({"index", "timeindex", "txnindex"})
+#: Kinds of files that the core reads; others are JSON and properties.
+_OF_CORE = frozenset({*_WITH_SEGMENT, "snapshot", "leader-epoch-checkpoint", "offset-checkpoint", "partition.metadata"})
 #: The most missing ranges of a partition that the text output shows.
 _SHOWN = 20
 
@@ -296,7 +297,7 @@ def partition_of(files: Sequence[SourceFile]) -> Partition:
     given = {each.path.name for each in files}
     names = os.listdir(folder) if is_local else []  # noqa: PTH208 - paths are strings
     beside = sorted(set(names) - given)
-    partition.snapshot = last_snapshot(names)
+    partition.snapshot = _kafkacomp.last_snapshot(names)
     suffix = ".kafka" if files[0].kind == "message set" else ".log"
     others = [
         Segment(f"{folder}/{name}", f"{folder}/{name}", 0, base_offset=segment_offset(name))
@@ -313,8 +314,12 @@ def _base_offset(file: SourceFile) -> int | None:
 
 def _side_file(file: SourceFile, *, is_other: bool) -> Iterator[tuple[int, str]]:
     """Yield the errors of a side file: the byte, and the message; those of the listing are not among them."""
+    faults: list[tuple[int, str]] = []
     try:
-        rows = entries(file)
+        if file.kind in _OF_CORE:
+            faults = _kafkacomp.check_side_file(file.kind, file.path.name, content_of_file(file))
+        else:
+            entries(file)
     except KafkaCompError as error:
         yield error.position or 0, str(error).removeprefix(f"{file.name}: ")
         return
@@ -325,8 +330,5 @@ def _side_file(file: SourceFile, *, is_other: bool) -> Iterator[tuple[int, str]]
         return
     segment = file.path.with_suffix(".log")
     if file.kind in _WITH_SEGMENT and not is_other and file.is_local and not Path(segment).exists():
-        yield 0, without_segment(file.path.name)
-    if file.kind == "leader-epoch-checkpoint":
-        for before, after in pairwise(rows):
-            if after["epoch"] <= before["epoch"] or after["startOffset"] < before["startOffset"]:
-                yield 0, f"epoch {after['epoch']} does not follow epoch {before['epoch']}"
+        yield 0, _kafkacomp.without_segment(file.path.name)
+    yield from faults

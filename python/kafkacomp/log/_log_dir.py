@@ -56,7 +56,8 @@ class LogDir(Verbs, Mapping[tuple[str, int], "LogPartition"]):
 
     Args:
         path: A folder that contains folders ``<topic>-<partition>``, one of these folders, or a segment; or the URL of
-            one of them on a file system of pyarrow or fsspec. All arguments are those of :func:`kafkacomp.scan`.
+            one of them on a file system of pyarrow or fsspec. It may have wildcards, such as ``logs/orders-*``. All
+            arguments are those of :func:`kafkacomp.scan`.
         store: The file system of the path: one of ``pyarrow.fs`` or fsspec, or a store of obstore.
         storage_options: Options with which fsspec opens the file system of a URL.
         tiered: For tiered storage: what its files do not show, and the keys of those that are encrypted.
@@ -247,7 +248,7 @@ class LogDir(Verbs, Mapping[tuple[str, int], "LogPartition"]):
             "progress": progress if progress is not None else _ignore,
         }
         if self._options.shows_valid_segments:
-            return verify_partitions([each._found for each in self.partitions], **options)  # noqa: SLF001 - ours
+            return verify_partitions([each._opened for each in self.partitions], **options)  # noqa: SLF001 - ours
         return verify_files(files_in(self._path, self._listing, self._options.opened, self._options.chunked), **options)
 
     def info(
@@ -287,7 +288,7 @@ class LogDir(Verbs, Mapping[tuple[str, int], "LogPartition"]):
             FileNotFoundError: the path does not exist, or contains no segments.
             ValueError: no topic matches a name or glob, or no topic has a partition with one of the numbers.
         """
-        chosen = [each._found for each in self.select(topics, partitions)]  # noqa: SLF001 - ours
+        chosen = [each._opened for each in self.select(topics, partitions)]  # noqa: SLF001 - ours
         checked_max_output_size(max_output_size)
         return describe(chosen, checked_threads(threads), deep=deep, max_output_size=max_output_size)
 

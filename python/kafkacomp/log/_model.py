@@ -47,7 +47,13 @@ class LogPartition(Verbs):
 
     @property
     def _found(self) -> Partition:
-        """The partition with its segments in the order of their first offsets, for which they are opened once."""
+        """The partition, after its segments were looked at."""
+        check(self._partition, keeps_open=False)
+        return self._partition
+
+    @property
+    def _opened(self) -> Partition:
+        """The same for what reads all segments next: it need not open them again."""
         check(self._partition)
         return self._partition
 
@@ -125,7 +131,7 @@ class LogPartition(Verbs):
             (True, ())
         """
         options = CheckOptions(max_output_size=max_output_size, known_losses=loss_files_of(known_losses))
-        return check_partition(self._found, options)
+        return check_partition(self._opened, options)
 
     def info(self, *, deep: bool = False, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) -> PartitionInfo:
         """Summarize the content of the partition; the options are those of :meth:`LogDir.info`.
@@ -137,7 +143,7 @@ class LogPartition(Verbs):
             [('2', 'none', 5)]
         """
         checked_max_output_size(max_output_size)
-        return describe_partition(self._found, deep=deep, max_output_size=max_output_size)
+        return describe_partition(self._opened, deep=deep, max_output_size=max_output_size)
 
     def _place(self) -> str:
         return self.path

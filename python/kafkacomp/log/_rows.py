@@ -6,6 +6,7 @@ import errno
 import json
 from typing import TYPE_CHECKING, Any
 
+from kafkacomp._storage.filesystem import read_side_file
 from kafkacomp._text import camel_case, json_fields
 from kafkacomp.exceptions import CorruptRecordError
 from kafkacomp.log._checkpoint_files import (
@@ -58,6 +59,16 @@ def entries(file: SourceFile) -> list[dict[str, Any]]:  # noqa: C901, PLR0911 - 
             return [_manifest(Manifest.parse(_content(file), file.name))]
         case kind:
             raise ValueError(f"{file.name}: {kind} is not a kind of side file")
+
+
+def content_of_file(file: SourceFile) -> bytes:
+    """Read a side file.
+
+    Raises:
+        CorruptRecordError: something else is in the place of a remote file.
+        OSError: the file cannot be read.
+    """
+    return read_side_file(file.name) if file.is_local else _content(file)
 
 
 def _content(file: SourceFile) -> bytes:

@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kafkacomp import _kafkacomp
+from kafkacomp._storage.discovery import find_at
 from kafkacomp._storage.filesystem import open_filesystem
-from kafkacomp.spark._glob import find, matcher
 from kafkacomp.tiered.source import resolve
 
 if TYPE_CHECKING:
@@ -27,11 +28,11 @@ def select(options: ReadOptions) -> list[Partition]:
     """
     opening = options.opening
     choice = _Chosen(options)
-    everything = [each for path in options.paths for each in find(path, opening.opened, choice.allows)]
     tiered = opening.tiered_options()
     if tiered is not None and opening.tiered is not None:  # without keys here, the executors may have them
         tiered = replace(tiered, checks_keys=opening.tiered.encryption_keys is not None)
-    chosen = resolve(everything, options.topic, options.partition, tiered=tiered, choice=choice)
+    paths = list(options.paths)
+    chosen = resolve(paths, options.topic, options.partition, tiered=tiered, opened=opening.opened, choice=choice)
     return _named(chosen, options.path_glob_filter) if options.path_glob_filter is not None else chosen
 
 
@@ -52,7 +53,7 @@ def select_growing(options: ReadOptions, *, has_begun: bool) -> list[Partition]:
 
 def _there(path: str, allowed: Allowed, *, has_begun: bool, attempts: int = 5) -> list[Partition]:
     try:
-        return list(find(path, allowed=allowed))
+        return find_at(path, allowed=allowed)
     except FileNotFoundError as error:
         filesystem, own = open_filesystem(path)
         try:
@@ -142,13 +143,13 @@ def _text(key: object) -> str:
 
 def _named(found: list[Partition], pattern: str) -> list[Partition]:
     """Leave out segments by the names of their files; they still count for transactions."""
-    names = matcher(pattern)
+    names = _kafkacomp.NamePattern(pattern)
     kept = []
     for each in found:
         segments: list[Segment] = []
         context = list(each.context)
         for segment in each.segments:
-            matched = names.fullmatch(re.split(r"[/\\]", segment.name)[-1])
+            matched = names.matches(re.split(r"[/\\]", segment.name)[-1])
             (segments if matched else context).append(segment)
         if segments:
             kept.append(replace(each, segments=segments, context=context))

@@ -3,6 +3,7 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | [`listing`] | what is in a folder, of any store |
 //! | [`mod@write`] | writing a partition's folder as a broker does |
 //! | [`maintain`] | verify, repair, rewrite, migrate |
 //! | `tiered` | chunks of tiered storage: data keys, AES-GCM, Zstandard; the feature `tiered` |
@@ -14,6 +15,7 @@ pub mod continuity;
 mod error;
 #[doc(hidden)]
 pub mod index;
+pub mod listing;
 mod log_reader;
 pub mod maintain;
 #[doc(hidden)]

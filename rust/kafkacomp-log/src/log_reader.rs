@@ -12,8 +12,9 @@ use kafkacomp_records::record::{OwnedRecord, RecordBatches};
 use crate::continuity::compaction::Compaction;
 use crate::continuity::missing::{MissingRange, MissingReason};
 use crate::error::{Error, ReadError};
+use crate::listing::{All, ListError, ListedPartition, ListedSegment, LocalStore, list_folder};
 use crate::map::{ByteRange, FileError, LogFile, LogMap, SurveyedLog, map_of};
-use crate::read::local_segment::segments_of;
+use crate::read::local_segment::LocalSegment;
 use crate::read::segment_files::Sibling;
 use crate::read::source::{ReadAt, read_full};
 
@@ -93,13 +94,21 @@ impl LogReader {
     /// As for [`open`](Self::open).
     pub fn with_limits(folder: impl AsRef<Path>, limits: Limits) -> Result<Self, LogReaderError> {
         let folder = folder.as_ref();
-        let mut segments = segments_of(folder, &folder.join("segment")).map_err(|error| Error::io(folder, error))?;
-        if segments.is_empty() {
+        let listing = list_folder(&LocalStore, folder, &All, false).map_err(|error| match error {
+            ListError::Io { path, error } => Error::io(&path, error),
+            other => Error::io(folder, io::Error::new(io::ErrorKind::InvalidData, other.to_string())),
+        })?;
+        // A folder of folders is not that of a partition.
+        let own = |partition: &ListedPartition| {
+            partition.segments.first().is_some_and(|one| one.path.parent() == Some(folder))
+        };
+        let Some(partition) = listing.partitions.into_iter().find(own) else {
             let error = io::Error::new(io::ErrorKind::NotFound, "the folder has no segment");
             return Err(Error::io(folder, error).into());
-        }
-        segments.sort_by_key(|segment| segment.base_offset);
-        let steps = steps(&segments, topic(folder), limits)?;
+        };
+        let segments: Vec<Sibling> = partition.segments.into_iter().filter_map(sibling).collect();
+        let topic = partition.owner.map(|(topic, _)| topic);
+        let steps = steps(&segments, topic.as_deref(), limits)?;
         let records = RecordBatches::new(Vec::new(), limits);
         Ok(Self { segments, steps: steps.into_iter(), records, open: None })
     }
@@ -148,9 +157,9 @@ impl Iterator for LogReader {
     }
 }
 
-/// The topic of a partition's folder, whose name ends with the number of the partition.
-fn topic(folder: &Path) -> Option<&str> {
-    folder.file_name()?.to_str()?.rsplit_once('-').map(|(topic, _)| topic)
+fn sibling(segment: ListedSegment) -> Option<Sibling> {
+    let name = Arc::from(segment.path.to_string_lossy());
+    Some(Sibling { name, base_offset: segment.base_offset?, files: Arc::new(LocalSegment(segment.path)) })
 }
 
 /// What is read and what is missing, in the order of offsets.

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use kafkacomp_log::read::source::UNKNOWN_WORTH_READING;
 use kafkacomp_log::{OpenSegment, ReadAt, SideFile, SourceTraits};
 use kafkacomp_records::memory;
-use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyStopIteration, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyFileNotFoundError, PyNotADirectoryError, PyOSError, PyRuntimeError, PyStopIteration, PyTypeError, PyValueError,
+};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyTuple;
@@ -86,6 +88,15 @@ pub fn not_the_end(py: Python<'_>, error: PyErr, what: &str) -> PyErr {
 
 /// Runs `f` attached, unless an earlier call failed or the interpreter is about to end.
 fn attached<T>(raised: &Raised, f: impl FnOnce(Python<'_>) -> PyResult<T>) -> io::Result<T> {
+    attached_with(raised, failure, f)
+}
+
+/// As [`attached`]; `failure` makes the error of an exception.
+pub fn attached_with<T>(
+    raised: &Raised,
+    failure: impl FnOnce(Python<'_>, PyErr, &Raised) -> io::Error,
+    f: impl FnOnce(Python<'_>) -> PyResult<T>,
+) -> io::Result<T> {
     if raised.is_set() {
         return Err(io::Error::other("an earlier read failed"));
     }
@@ -107,11 +118,40 @@ pub fn failure(py: Python<'_>, error: PyErr, raised: &Raised) -> io::Error {
         raised.keep(py, &error);
         io::ErrorKind::Other
     };
-    let text = value.str().map_or_else(|_| error.to_string(), |text| text.to_string());
+    carried(py, kind, error)
+}
+
+/// `error` as the error of looking up, listing or reading a file: every `OSError` describes the storage. Others are stored in
+/// `raised`, because they must end the listing.
+pub fn storage_failure(py: Python<'_>, error: PyErr, raised: &Raised) -> io::Error {
+    let kind = if error.is_instance_of::<PyFileNotFoundError>(py) {
+        io::ErrorKind::NotFound
+    } else if error.is_instance_of::<PyNotADirectoryError>(py) {
+        io::ErrorKind::NotADirectory
+    } else {
+        if !error.is_instance_of::<PyOSError>(py) {
+            raised.keep(py, &error);
+        }
+        io::ErrorKind::Other
+    };
+    carried(py, kind, error)
+}
+
+fn carried(py: Python<'_>, kind: io::ErrorKind, error: PyErr) -> io::Error {
+    let text = error.value(py).str().map_or_else(|_| error.to_string(), |text| text.to_string());
     io::Error::new(kind, Carried { error: Held::new(error), text })
 }
 
-fn method<'py, A>(object: Option<&Py<PyAny>>, name: &str, arguments: A, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>
+/// Calls a method of an object that the caller's code may have made.
+///
+/// # Errors
+/// What it raises.
+pub fn method<'py, A>(
+    object: Option<&Py<PyAny>>,
+    name: &str,
+    arguments: A,
+    py: Python<'py>,
+) -> PyResult<Bound<'py, PyAny>>
 where
     A: IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>>,
     PyErr: From<A::Error>,
@@ -124,7 +164,11 @@ fn type_name(object: &Bound<'_, PyAny>) -> String {
     object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
 }
 
-fn bytes_of(object: &Bound<'_, PyAny>, what: &str) -> PyResult<PyBackedBytes> {
+/// The bytes that `what` returned.
+///
+/// # Errors
+/// `TypeError` for other objects.
+pub fn bytes_of(object: &Bound<'_, PyAny>, what: &str) -> PyResult<PyBackedBytes> {
     let wrong = |_| PyTypeError::new_err(format!("{what} must return bytes, not {}", type_name(object)));
     bytes_like(what, object).map_err(wrong)
 }
@@ -155,15 +199,8 @@ impl PySegment {
 impl OpenSegment for PySegment {
     fn open(&self) -> io::Result<Arc<dyn ReadAt>> {
         attached(&self.raised, |py| {
-            let file = Held::new(method(self.opener.get(), "open_segment", (), py)?.unbind());
-            let worth_reading = file.get().and_then(|file| attribute(file.bind(py), "worth_reading").ok());
-            let worth_reading = worth_reading.and_then(|bytes| bytes.extract().ok()).unwrap_or(UNKNOWN_WORTH_READING);
-            let chunk_size = file.get().and_then(|file| file.bind(py).getattr("chunk_size").ok());
-            let chunk_size = chunk_size.and_then(|bytes| bytes.extract::<u64>().ok()).unwrap_or(1).max(1);
-            let raised = self.raised.clone();
-            let file = PyFile { file, length: AtomicU64::new(0), worth_reading, chunk_size, raised };
-            file.length.store(file.size(py)?, Ordering::Relaxed);
-            Ok(Arc::new(file) as Arc<dyn ReadAt>)
+            let file = method(self.opener.get(), "open_segment", (), py)?;
+            opened_file(file, &self.raised)
         })
     }
 
@@ -180,6 +217,22 @@ impl OpenSegment for PySegment {
     fn may_be_truncated(&self) -> bool {
         self.may_be_truncated
     }
+}
+
+/// The bytes of an open file of a file system; `raised` takes an exception that must end the work.
+///
+/// # Errors
+/// What its `size()` raises.
+pub fn opened_file(file: Bound<'_, PyAny>, raised: &Raised) -> PyResult<Arc<dyn ReadAt>> {
+    let py = file.py();
+    let worth_reading = attribute(&file, "worth_reading").ok().and_then(|bytes| bytes.extract().ok());
+    let worth_reading = worth_reading.unwrap_or(UNKNOWN_WORTH_READING);
+    let chunk_size = file.getattr("chunk_size").ok().and_then(|bytes| bytes.extract::<u64>().ok());
+    let chunk_size = chunk_size.unwrap_or(1).max(1);
+    let file = Held::new(file.unbind());
+    let file = PyFile { file, length: AtomicU64::new(0), worth_reading, chunk_size, raised: raised.clone() };
+    file.length.store(file.size(py)?, Ordering::Relaxed);
+    Ok(Arc::new(file))
 }
 
 /// An object with the methods `read_at(nbytes, offset) -> bytes` and `size() -> int` of pyarrow's files, and perhaps the attributes

@@ -20,9 +20,11 @@ mod file_object;
 mod follow;
 mod gil;
 mod input;
+mod inspected;
 mod interrupt;
 mod job;
 mod json_lines;
+mod listing;
 mod memory;
 mod message_chunks;
 mod message_set;
@@ -63,6 +65,7 @@ fn _kafkacomp(m: &Bound<'_, PyModule>) -> PyResult<()> {
     add_codecs(m)?;
     add_records(m)?;
     add_broker(m)?;
+    add_listing(m)?;
     add_logs(m)?;
     add_rewrites(m)?;
     add_results(m)
@@ -113,6 +116,36 @@ fn add_broker(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(validator::profile_append, m)?)?;
     m.add_function(wrap_pyfunction!(validator::profile_names, m)?)?;
     m.add_function(wrap_pyfunction!(validator::profile_name, m)?)
+}
+
+/// What is in folders.
+fn add_listing(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("INTERNAL_TOPICS", kafkacomp_log::listing::names::INTERNAL_TOPICS)?;
+    m.add_class::<listing::ByName>()?;
+    m.add_class::<listing::NamePattern>()?;
+    m.add_class::<inspected::Inspected>()?;
+    m.add_function(wrap_pyfunction!(listing::list_folder, m)?)?;
+    m.add_function(wrap_pyfunction!(listing::list_file, m)?)?;
+    m.add_function(wrap_pyfunction!(listing::remote_folder_of, m)?)?;
+    m.add_function(wrap_pyfunction!(listing::refuse_packed, m)?)?;
+    m.add_function(wrap_pyfunction!(listing::container_of, m)?)?;
+    m.add_function(wrap_pyfunction!(listing::container_in, m)?)?;
+    m.add_function(wrap_pyfunction!(listing::glob_matches, m)?)?;
+    m.add_function(wrap_pyfunction!(listing::check_side_file, m)?)?;
+    m.add_function(wrap_pyfunction!(listing::without_segment, m)?)?;
+    m.add_function(wrap_pyfunction!(inspected::inspect, m)?)?;
+    m.add_function(wrap_pyfunction!(inspected::are_misnamed, m)?)?;
+    m.add_function(wrap_pyfunction!(listing::copies, m)?)?;
+    m.add_function(wrap_pyfunction!(listing::segment_offset, m)?)?;
+    m.add_function(wrap_pyfunction!(listing::is_segment, m)?)?;
+    m.add_function(wrap_pyfunction!(listing::is_tiered_segment, m)?)?;
+    m.add_function(wrap_pyfunction!(listing::is_not_a_segment, m)?)?;
+    m.add_function(wrap_pyfunction!(listing::leading_offset, m)?)?;
+    m.add_function(wrap_pyfunction!(listing::partition_of, m)?)?;
+    m.add_function(wrap_pyfunction!(listing::owner_of, m)?)?;
+    m.add_function(wrap_pyfunction!(listing::last_snapshot, m)?)?;
+    m.add_function(wrap_pyfunction!(listing::kind_of, m)?)?;
+    m.add_function(wrap_pyfunction!(listing::kind_of_file, m)?)
 }
 
 /// Reading segments and partitions.

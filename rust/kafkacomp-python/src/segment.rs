@@ -17,6 +17,7 @@ use crate::error::read_to_py;
 use crate::file_object::{PySegment, Raised};
 use crate::gil::{Held, attribute};
 use crate::input::bytes_like;
+use crate::inspected::Inspected;
 use crate::interrupt::interruptible;
 
 /// A `Partition` of `kafkacomp._storage.partition`.
@@ -108,6 +109,7 @@ pub struct SegmentFields<'py> {
     active: bool,
     offsets: Option<(i64, i64)>,
     transactions_in: String,
+    inspected: Option<Py<Inspected>>,
 }
 
 impl SegmentFields<'_> {
@@ -221,8 +223,11 @@ fn filter_of((last_stable_offset, aborted): Transactions) -> TransactionFilter {
 /// # Errors
 /// As [`partition`], and `ValueError` for an unknown `transactions_in`.
 pub fn segment(fields: SegmentFields<'_>, raised: &Raised) -> PyResult<Segment> {
-    let SegmentFields { name, base_offset, size, source, range, boundaries, active, offsets, transactions_in } = fields;
-    let files = segment_files(source, raised)?;
+    let SegmentFields { name, base_offset, size, source, range, boundaries, active, offsets, .. } = fields;
+    let files = match fields.inspected {
+        Some(inspected) => Arc::clone(&inspected.get().0) as Arc<dyn OpenSegment>,
+        None => segment_files(source, raised)?,
+    };
     let boundaries = boundaries.map_or_else(SplitBoundaries::default, |known| SplitBoundaries {
         begin: known.begin.map(BoundaryFields::boundary),
         end: known.end.map(BoundaryFields::boundary),
@@ -238,8 +243,8 @@ pub fn segment(fields: SegmentFields<'_>, raised: &Raised) -> PyResult<Segment> 
         offsets,
         boundaries,
         active,
-        transactions_in: TransactionsIn::for_name(&transactions_in)
-            .ok_or_else(|| PyValueError::new_err(format!("unknown transactions_in {transactions_in:?}")))?,
+        transactions_in: TransactionsIn::for_name(&fields.transactions_in)
+            .ok_or_else(|| PyValueError::new_err(format!("unknown transactions_in {:?}", fields.transactions_in)))?,
     })
 }
 

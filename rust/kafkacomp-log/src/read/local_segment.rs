@@ -5,8 +5,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::log_format::LogFormat;
 use super::segment_files::{OpenSegment, Sibling, SideFile};
 use super::source::{InMemory, ReadAt, open_file};
+use crate::listing::names::{is_segment, leading_offset};
 use kafkacomp_records::memory;
 
 /// A segment at a path. Its index files are next to it and have the same name with other suffixes.
@@ -23,17 +25,17 @@ impl OpenSegment for LocalSegment {
 
     fn side_file(&self, kind: SideFile) -> io::Result<Option<Vec<u8>>> {
         if let SideFile::LeaderEpochCheckpoint = kind {
-            return read(&self.0.with_file_name("leader-epoch-checkpoint"));
+            return read_small(&self.0.with_file_name("leader-epoch-checkpoint"));
         }
         let swapped = self.0.extension().is_some_and(|extension| extension == SWAP);
         let name = if swapped { self.0.with_extension("") } else { self.0.clone() }.with_extension(kind.suffix());
-        if !swapped && let Some(data) = read(&name)? {
+        if !swapped && let Some(data) = read_small(&name)? {
             return Ok(Some(data));
         }
         let mut swap = name.into_os_string();
         swap.push(".");
         swap.push(SWAP);
-        read(Path::new(&swap))
+        read_small(Path::new(&swap))
     }
 
     fn open_side_file(&self, kind: SideFile) -> io::Result<Option<Arc<dyn ReadAt>>> {
@@ -55,12 +57,13 @@ impl OpenSegment for LocalSegment {
 }
 
 /// The segments in a folder, in any order. Their paths are next to `like`.
-pub(crate) fn segments_of(folder: &Path, like: &Path) -> io::Result<Vec<Sibling>> {
+fn segments_of(folder: &Path, like: &Path) -> io::Result<Vec<Sibling>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();
-        let stem = name.to_str().and_then(|name| name.strip_suffix(".log")).filter(|stem| stem.len() == 20);
-        if let Some(base_offset) = stem.and_then(|stem| stem.parse().ok()) {
+        let text =
+            name.to_str().filter(|name| is_segment(name) && LogFormat::of_name(name) == Some(LogFormat::Records));
+        if let Some(base_offset) = text.and_then(leading_offset) {
             let path = like.with_file_name(&name);
             let name = Arc::from(path.to_string_lossy());
             found.push(Sibling { name, base_offset, files: Arc::new(LocalSegment(path)) });
@@ -77,7 +80,7 @@ const SWAP: &str = "swap";
 const MOST_BYTES: u64 = 256 << 20;
 
 /// The content of a file, if it exists. A file that is too large for an index, such as a sparse one, is not read.
-fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+pub(crate) fn read_small(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let read = open_file(path).and_then(|file| {
         let size = file.metadata()?.len().min(MOST_BYTES).saturating_add(1);
         let mut data = memory::with_capacity(usize::try_from(size).unwrap_or(usize::MAX))?;
