@@ -4,13 +4,17 @@
 
 pub mod consumer_protocol;
 mod decode;
+pub mod dump_log;
 pub mod fault;
 pub mod groups;
 pub mod json;
 pub mod library;
+pub mod metadata;
 mod reader;
 pub mod record;
+pub mod remote_segments;
 pub mod schema;
+pub mod secrets;
 pub mod share_groups;
 mod text;
 pub mod topic;

@@ -110,6 +110,11 @@ impl<'a> Struct<'a> {
         }
     }
 
+    /// The value that the bytes have of a field.
+    pub(crate) fn value_mut(&mut self, name: &str) -> Option<&mut Value<'a>> {
+        self.fields.get_mut(self.kind.position(name)?)?.as_mut()
+    }
+
     /// The string of a field; none if it is null or the schema has no such string.
     pub fn text(&self, name: &str) -> Option<Cow<'a, str>> {
         self.get(name)?.text()
