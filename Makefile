@@ -22,8 +22,8 @@ INSTALLED_DEMO := $(VENV_DEMO)/.stamp-wheel
 INSTALLED_DOCS := $(VENV_DOCS)/.stamp-wheel
 
 # The crates that are published; each depends only on those before it.
-CRATES := kafkacomp-records kafkacomp-log kafkacomp-broker kafkacomp-arrow kafkacomp-schemas
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find $(addprefix rust/,$(CRATES)) rust/kafkacomp-python -name '*.rs' -o -name Cargo.toml)
+CRATES := kafkacomp-records kafkacomp-log kafkacomp-broker kafkacomp-arrow kafkacomp-schemas kafkacomp-internal
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find $(addprefix rust/,$(CRATES)) rust/kafkacomp-python -name '*.rs' -o -name Cargo.toml -o -path '*/schemas/*.json')
 PYTHON_SOURCES := pyproject.toml README.md LICENSE THIRD-PARTY-NOTICES.txt kafkacomp.cyclonedx.json $(shell find python -type f -not -name '*.so' -not -path '*/__pycache__/*')
 
 # One interpreter for every cargo call: a change of it would compile pyo3 and all that stands on it anew.
@@ -187,7 +187,7 @@ lint: lint-rust lint-crates lint-layers lint-outside lint-python lint-house lint
 lint-rust: $(DEV)
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings
-	$(CARGO) clippy --release --locked -p kafkacomp-arrow -p kafkacomp-broker --no-default-features --features pure-rust -- -D warnings
+	$(CARGO) clippy --release --locked -p kafkacomp-arrow -p kafkacomp-broker -p kafkacomp-internal --no-default-features --features pure-rust -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --locked --no-deps --features kafkacomp-log/tiered $(addprefix -p ,$(CRATES))
 
 # The borders of the crates: each builds by itself, without the features that the crates above it need.
@@ -213,7 +213,8 @@ lint-crates: $(DEV)
 	$(call refuse-below,kafkacomp-records,pyo3|arrow|python3-dll|kafkacomp-(log|broker|arrow))
 	$(call refuse-below,kafkacomp-log,pyo3|arrow|python3-dll|kafkacomp-(broker|arrow))
 	$(call refuse-below,kafkacomp-broker,pyo3|arrow|python3-dll|kafkacomp-(log|arrow))
-	$(call refuse-below,kafkacomp-arrow,pyo3|python3-dll|kafkacomp-broker)
+	$(call refuse-below,kafkacomp-arrow,pyo3|python3-dll|kafkacomp-(broker|schemas|internal))
+	$(call refuse-below,kafkacomp-internal,pyo3|python3-dll|kafkacomp-broker)
 	$(call refuse-below,kafkacomp-schemas,pyo3|arrow|python3-dll|kafkacomp-(records|log|broker|arrow))
 
 # The crates outside the workspace. The fuzz targets need nightly to run, not to compile.

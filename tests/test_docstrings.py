@@ -8,6 +8,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,20 @@ def _example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(name="offsets_log", scope="module")
+def _offsets_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log directory with one commit of a group."""
+    folder = tmp_path_factory.mktemp("offsets")
+    key = b"\0\1\0\7billing\0\6orders\0\0\0\3"
+    value = b"\0\3" + struct.pack(">qihq", 5, -1, 0, 1_700_000_000_000)
+    rows = pa.table({"key": [key], "value": [value], "timestamp": [1_700_000_000_000]})
+    kc.write(rows, folder, topic="__consumer_offsets", partition=7)
+    return folder
+
+
 @pytest.mark.parametrize("test", examples(), ids=lambda test: test.name)
-def test_example(test: doctest.DocTest, example: Path, tmp_path: Path) -> None:
-    test.globs |= {"example": example, "target": tmp_path / "target"}
+def test_example(test: doctest.DocTest, example: Path, offsets_log: Path, tmp_path: Path) -> None:
+    test.globs |= {"example": example, "offsets_log": offsets_log, "target": tmp_path / "target"}
     told: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     runner.run(test, out=told.append)
@@ -60,7 +72,7 @@ def test_the_model_has_examples() -> None:
 
 #: Public modules: each name of their ``__all__`` has an example.
 PUBLIC = (
-    "", "advice", "advice.prices", "advice.settings", "arrow", "broker", "exceptions", "gzip", "log", "lz4",
+    "", "advice", "advice.prices", "advice.settings", "arrow", "broker", "exceptions", "gzip", "internal", "log", "lz4",
     "message_set", "polars", "record", "snappy", "spark", "typing", "zstd",
 )  # fmt: skip
 #: Classes that users do not create: the function or class whose example shows them.
@@ -73,6 +85,11 @@ SHOWN_BY = {
     "broker.RecordError": "broker.LogValidator",
     "broker.RecordValidationStats": "broker.LogValidator",
     "broker.ValidationResult": "broker.LogValidator",
+    "internal.ReadOptions": "internal.consumer_offsets",
+    "internal.cluster_metadata": "internal.consumer_offsets",
+    "internal.remote_log_metadata": "internal.consumer_offsets",
+    "internal.share_group_state": "internal.consumer_offsets",
+    "internal.transactions": "internal.consumer_offsets",
     "log.AbortedTxn": "log.read_transaction_index",
     "log.BatchCounts": "LogDir.info",
     "log.CodecCounts": "log.verify_segment",

@@ -30,6 +30,7 @@ CRATES = (
     "kafkacomp-broker",
     "kafkacomp-arrow",
     "kafkacomp-schemas",
+    "kafkacomp-internal",
     "kafkacomp-python",
 )
 #: A module of kafkacomp-records, and what nothing below it may import: the layers above it.

@@ -12,6 +12,7 @@ repair a corrupt log                                             :func:`kafkacom
 write a table as a log that a broker can load                    :func:`write`
 read a captured fetch response                                   :func:`scan` of its bytes, :mod:`kafkacomp.record`
 convert a log to another message format, or recompress it        :func:`kafkacomp.log.convert`
+read committed offsets, groups, transactions, cluster metadata  :mod:`kafkacomp.internal`
 show what a broker of a given version does with a record set     :class:`kafkacomp.broker.BrokerProfile`
 decompress a column; read and write logs in Spark                :mod:`kafkacomp.spark`
 compress and decompress bytes or files as Kafka does             :func:`compress`, :func:`decompress`, :func:`open`
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from kafkacomp import bench as bench
     from kafkacomp import broker as broker
     from kafkacomp import gzip as gzip
+    from kafkacomp import internal as internal
     from kafkacomp import log as log
     from kafkacomp import lz4 as lz4
     from kafkacomp import message_set as message_set
@@ -72,6 +74,7 @@ __all__ = [
     "decompress",
     "exceptions",
     "gzip",
+    "internal",
     "lz4",
     "message_set",
     "open",
@@ -85,8 +88,8 @@ __all__ += exceptions.__all__
 
 #: Submodules that are imported when they are first used: `import kafkacomp` stays quick, and extras stay optional.
 _LAZY = frozenset({
-    "advice", "arrow", "bench", "broker", "gzip", "log", "lz4", "message_set", "polars", "record", "snappy", "spark",
-    "tiered", "typing", "zstd",
+    "advice", "arrow", "bench", "broker", "gzip", "internal", "log", "lz4", "message_set", "polars", "record",
+    "snappy", "spark", "tiered", "typing", "zstd",
 })  # fmt: skip
 #: Names of these submodules that are here as well.
 _LAZY_NAMES = {

@@ -31,10 +31,13 @@ from kafkacomp._cli.common import (
     say_json,
     waiting,
 )
+from kafkacomp._cli.decoders import Decoder, decoder_options
 from kafkacomp._cli.diff import diff
 from kafkacomp._cli.dump import Dump, Selected
 from kafkacomp._cli.filters import Bounds, bound_options, conditions_of, row_options
+from kafkacomp._cli.groups import groups
 from kafkacomp._cli.info import info
+from kafkacomp._cli.internal import topics, transactions
 from kafkacomp._cli.partitioned import KEYS, keys_of
 from kafkacomp._cli.render import FORMATS, Table, renderer
 from kafkacomp._cli.signals import TerminatedError, sigterm_raises
@@ -150,6 +153,7 @@ def cli(context: click.Context) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Same as --format jsonl.")
 @click.option("--first", type=click.IntRange(0), metavar="N", help="Show only the first N records of each partition.")
 @click.option("--last", type=click.IntRange(0), metavar="N", help="Show only the last N records of each partition.")
+@decoder_options
 @bound_options
 @row_options
 @LOG_FORMAT
@@ -163,6 +167,8 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
     payload: bool,
     form: str,
     as_json: bool,
+    decoder: str | None,
+    show_secrets: bool,
     log_format: LogFormat,
     encryption_keys: dict[str, str] | None,
     storage_options: dict[str, object] | None,
@@ -187,6 +193,9 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
     With --first, --last, --limit or a condition on records, the chosen records are shown with their batches. With these
     and with bounds, files without batches are left out. The table truncates long texts; the other formats do not.
 
+    With a decoder, keys and values of an internal topic are shown decoded. A record that cannot be decoded is shown
+    with the reason. Secrets of the metadata log are hidden in all formats.
+
     The exit status is 1 if something is corrupt, or if the chosen batches lack offsets that compaction does not
     explain.
     """
@@ -201,8 +210,9 @@ def dump(  # noqa: PLR0917 - click hands everything over by name
     with progress_bar("dump", sum(file.size for file in files)) as advance:
         out = renderer("jsonl" if as_json else form, beside(advance))
         shown = Dump(
-            out=out, complain=complain, deep=deep, payload=payload, max_output_size=max_output_size,
-            log_format=log_format, selected=selected, progress=advance,
+            out=out, complain=complain, deep=deep or decoder is not None, payload=payload,
+            max_output_size=max_output_size, log_format=log_format, selected=selected, progress=advance,
+            decoder=Decoder(decoder, show_secrets, form == "kafka" and not as_json) if decoder else None,
         )  # fmt: skip
         is_intact = shown.run(files)
         losses = shown.losses()
@@ -441,7 +451,19 @@ def _grouped(options: dict[str, Any]) -> dict[str, Any]:
     return {**given, "options": arrow.ScanOptions(**options)}
 
 
-for _command in (rewrite.recompress, rewrite.convert, rewrite.repair, validate.validate, advise, tiered, info, diff):
+for _command in (
+    rewrite.recompress,
+    rewrite.convert,
+    rewrite.repair,
+    validate.validate,
+    advise,
+    tiered,
+    info,
+    diff,
+    groups,
+    transactions,
+    topics,
+):
     cli.add_command(_command)
 for _command in cli.commands.values():
     _command.params.append(quiet_option())

@@ -23,6 +23,7 @@ from kafkacomp.log._rows import entries
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from kafkacomp._cli.decoders import Decoder
     from kafkacomp._cli.render import Renderer
     from kafkacomp._log_format import LogFormat
     from kafkacomp._storage.files import SourceFile
@@ -127,6 +128,8 @@ class Dump:
     selected: Selected
     #: Called with the bytes read since the last call.
     progress: Callable[[int], object]
+    #: Decodes the records of an internal topic.
+    decoder: Decoder | None = None
     #: The files whose batches were read, and the first and the last offset of the chosen batches, by folder and kind.
     _read: dict[tuple[str, str], list[SourceFile]] = field(default_factory=dict, init=False)
     _offsets: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict, init=False)
@@ -265,7 +268,10 @@ class Dump:
     def _written(self, file: SourceFile, batch: RecordBatch, records: Iterable[Record]) -> bool:
         try:
             for record in records:
-                self.out.row("record", record_row(record, batch, payload=self.payload))
+                row = record_row(record, batch, payload=self.payload)
+                if self.decoder is not None and not batch.is_control_batch:
+                    row = self.decoder.row(row, record)
+                self.out.row("record", row)
         except KafkaCompError as error:
             return self._wrong(file, f"batch at byte {batch.position}: {error}")
         return True

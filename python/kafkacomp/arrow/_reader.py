@@ -130,15 +130,20 @@ class ScanReader(_kafkacomp.ScanReader, Rows):
         total_bytes: int,
         progress: Callable[[int, int], object] | None,
         loss_files: Sequence[LossFile] = (),
+        *,
+        query: dict[str, Any] | None = None,
     ) -> Self:
-        """Start a scan; ``loss_files`` are those besides the ones in the folders of the partitions."""
+        """Start a scan; ``loss_files`` are those besides the ones in the folders of the partitions.
+
+        With a ``query``, the rows are those of a table that is made of an internal topic.
+        """
         finder = _LossFinder(sources, loss_files)
 
         def warn_of_losses(report: ScanReport) -> None:
             for line in unacknowledged(finder.complete(report)).lines(_MOST_RANGES):
                 _LOSSES.warning("%s", line)
 
-        reader = super().__new__(cls, sources, settings, total_bytes, progress, warn_of_losses)
+        reader = super().__new__(cls, sources, settings, total_bytes, progress, warn_of_losses, query)
         reader._known_losses = finder
         reader.has_control_records = settings.options.include_control
         return reader

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource
 
-from kafkacomp.spark import _read, _sink, _stream
+from kafkacomp.spark import _internal, _read, _sink, _stream
 from kafkacomp.spark._errors import EXPECTED, briefly
 from kafkacomp.spark._serialize import SentToExecutors
 
@@ -29,6 +29,7 @@ class KafkaCompDataSource(SentToExecutors, DataSource):
     Options of ``spark.read``: ``columns``, ``includeHeaders``, ``topic``, ``partition``, ``subscribe``,
     ``subscribePattern``, ``assign``, ``startingOffsets``, ``endingOffsets``, ``startingTimestamp``,
     ``endingTimestamp``, ``failOnDataLoss``, ``isolationLevel``, ``mode``, ``splitSize``, ``maxOutputSize`` and others;
+    ``internal`` selects a table of :mod:`kafkacomp.internal`, with ``view``, ``asOf``, ``asOfOffset``, ``showSecrets``;
     of ``df.write``: ``topic``, ``numPartitions``, ``topicId``, ``compression.type``, ``compression.level``,
     ``batch.size`` and ``segment.bytes``. An unknown option is an error that lists all of them; ``docs/spark.md``
     describes each.
@@ -46,11 +47,13 @@ class KafkaCompDataSource(SentToExecutors, DataSource):
     @briefly
     def schema(self) -> StructType:
         """Return the columns that the options select; they are the same for batch reads and streams."""
-        return _read.schema(self.options)
+        return _internal.schema(self.options) if _internal.is_internal(self.options) else _read.schema(self.options)
 
     @briefly
     def reader(self, schema: StructType) -> DataSourceReader:
         """Create the reader of ``spark.read``."""
+        if _internal.is_internal(self.options):
+            return _internal.InternalReader(self.options, schema)
         return _read.reader(self.options, schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name

@@ -128,7 +128,7 @@ def parse(options: Mapping[str, str], *, streaming: bool | None = False) -> Read
     limit = given.get("maxOffsetsPerTrigger")
     check_times(times("starting", given), times("ending", given))
     return ReadOptions(
-        paths=_paths(given),
+        paths=paths_of(given),
         path_glob_filter=given.get("pathGlobFilter"),
         columns=_columns(given, mode, corrupt_column),
         columns_given="columns" in given,
@@ -154,11 +154,12 @@ def parse(options: Mapping[str, str], *, streaming: bool | None = False) -> Read
         log_format=cast("LogFormat", one_of("logFormat", given.get("logFormat", "auto"), *LOG_FORMATS)),
         horizon=_horizon(given.get("horizon", HORIZON)),
         max_offsets_per_trigger=None if limit is None else whole("maxOffsetsPerTrigger", limit, 1, _MOST),
-        opening=SourceOptions(tiered=_tiered(given), storage_options=_storage_options(given)),
+        opening=SourceOptions(tiered=_tiered(given), storage_options=storage_options_of(given)),
     )
 
 
-def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
+def paths_of(given: Mapping[str, str]) -> tuple[str, ...]:
+    """The paths to read; ValueError if there are none."""
     found = [given["path"]] if "path" in given else []
     if "paths" in given:  # Spark passes several paths of load() as JSON
         found += strings("paths", given["paths"])
@@ -187,7 +188,8 @@ def _encryption_keys(given: Mapping[str, str]) -> EncryptionKeys | None:
     return EncryptionKeys(keys)
 
 
-def _storage_options(given: Mapping[str, str]) -> dict[str, object] | None:
+def storage_options_of(given: Mapping[str, str]) -> dict[str, object] | None:
+    """The options with which fsspec opens URLs."""
     if "storageOptions" not in given:
         return None
     options = content(given["storageOptions"])

@@ -2,18 +2,19 @@
 
 use std::io;
 use std::mem::forget;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arrow_array::{ArrayRef, RecordBatch as ArrowRecordBatch, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
-use kafkacomp_arrow::{Closer, Column, Missing, Scan, ScanReport, Step};
+use kafkacomp_arrow::{Closer, Column, ScanReport, Step};
+use kafkacomp_internal::Query;
 use pyo3::exceptions::{PyMemoryError, PyModuleNotFoundError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyCapsule, PyDict, PyTuple};
+use pyo3::types::{PyCapsule, PyDict};
 use pyo3_arrow::PyRecordBatch;
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
@@ -22,14 +23,12 @@ use crate::error::scan_to_py;
 use crate::file_object::{Raised, not_the_end};
 use crate::gil::{call, with_gil};
 use crate::interrupt::signals;
-use crate::job::missing_range;
+use crate::internal::{QueryFields, Source};
 use crate::process::{Exiting, Inside, Owner, must_leave};
+use crate::scan_report::to_python;
 use crate::scan_settings::Settings;
 use crate::segment::{BoundedPartitionFields, bounded_partition};
-use crate::value::PackageClass;
 
-static SCAN_REPORT: PackageClass = PackageClass::new("kafkacomp.arrow._report", "ScanReport");
-static SKIPPED_RANGE: PackageClass = PackageClass::new("kafkacomp.arrow._report", "SkippedRange");
 static WARNINGS: Logger = Logger { name: "kafkacomp", logger: PyOnceLock::new() };
 
 /// A logger of Python, which is looked up once: for a short source, each look-up would be a percent of the scan.
@@ -67,6 +66,8 @@ pub struct ScanReader {
     exhausted: AtomicBool,
     /// Whether all rows were read, by iteration or by a consumer of the stream.
     complete: Arc<AtomicBool>,
+    /// The rows that were returned.
+    rows: Arc<AtomicU64>,
     failure: Failure,
     owner: Owner,
 }
@@ -88,9 +89,11 @@ type Failure = Arc<Mutex<Option<Py<PyAny>>>>;
 /// without the GIL, also if an Arrow consumer reads the stream.
 struct Stream {
     /// `None` only while it is dropped.
-    scan: Option<Box<Scan>>,
+    scan: Option<Box<Source>>,
     report: Arc<Mutex<ScanReport>>,
     complete: Arc<AtomicBool>,
+    /// The rows that were returned.
+    rows: Arc<AtomicU64>,
     failure: Failure,
     raised: Raised,
     progress: Option<Py<PyAny>>,
@@ -121,7 +124,10 @@ impl Stream {
         let step = self.poll(py)?;
         self.log(py, matches!(step, Step::End | Step::Failed(_)))?;
         let pulled = match step {
-            Step::Batch(batch) => Some(batch),
+            Step::Batch(batch) => {
+                self.rows.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
+                Some(batch)
+            }
             Step::End => {
                 self.raised.or(py, Ok(()))?;
                 self.complete.store(true, Ordering::Relaxed);
@@ -247,31 +253,6 @@ fn in_use() -> PyErr {
     PyValueError::new_err("this scan is being read: by another thread, or by a call that has not returned")
 }
 
-/// The report as `kafkacomp.arrow.ScanReport`.
-fn to_python<'py>(py: Python<'py>, report: &ScanReport) -> PyResult<Bound<'py, PyAny>> {
-    let skipped = report.skipped.iter().map(|s| {
-        let (file, reason) = (&*s.segment, s.reason.name());
-        SKIPPED_RANGE.make(py, (file, s.position, s.length, reason, &*s.message, s.first_offset, s.last_offset))
-    });
-    let skipped = PyTuple::new(py, skipped.collect::<PyResult<Vec<_>>>()?)?;
-    let ranges = report.missing.ranges();
-    let missing = ranges.iter().map(|Missing { topic, partition, segment, range }| {
-        missing_range(py, (topic.as_deref(), *partition), &**segment, *range)
-    });
-    let missing = PyTuple::new(py, missing.collect::<PyResult<Vec<_>>>()?)?;
-    let fields = PyDict::new(py);
-    fields.set_item("batches", report.batches)?;
-    fields.set_item("records", report.records)?;
-    fields.set_item("bytes_in", report.bytes_in)?;
-    fields.set_item("bytes_out", report.bytes_out)?;
-    fields.set_item("skipped", skipped)?;
-    fields.set_item("warnings", PyTuple::new(py, &report.warnings)?)?;
-    fields.set_item("missing", missing)?;
-    fields.set_item("more_missing", report.missing.more())?;
-    fields.set_item("records_below_log_start", report.records_below_log_start)?;
-    fields.set_item("records_above_high_watermark", report.records_above_high_watermark)?;
-    fields.set_item("clamped_timestamps", report.clamped_timestamps)?;
-    SCAN_REPORT.make_with(&fields)
 }
 
 impl ScanReader {
@@ -296,23 +277,28 @@ impl ScanReader {
 #[pymethods]
 impl ScanReader {
     #[new]
+    #[pyo3(signature = (sources, settings, total_bytes, progress, warn_of_losses, query=None))]
     fn new(
         sources: Vec<BoundedPartitionFields<'_>>,
         settings: Settings,
         total_bytes: u64,
         progress: Option<Py<PyAny>>,
         warn_of_losses: Py<PyAny>,
+        query: Option<QueryFields>,
     ) -> PyResult<Self> {
         let (raised, owner) = (Raised::default(), Owner::current());
         let partitions =
             sources.into_iter().map(|fields| bounded_partition(fields, &raised)).collect::<PyResult<_>>()?;
-        let scan = Scan::new(partitions, settings.options()?, total_bytes).interruptible(signals(&raised));
-        let (schema, report, failure) = (Arc::clone(scan.schema()), scan.report(), Failure::default());
+        let query = query.map(Query::try_from).transpose()?;
+        let scan = Source::new(query, partitions, settings.options()?, total_bytes, signals(&raised));
+        let (schema, report, failure) = (scan.schema(), scan.report(), Failure::default());
+        let rows = Arc::<AtomicU64>::default();
         let (closer, complete) = (scan.closer(), Arc::<AtomicBool>::default());
         let stream = Stream {
             scan: Some(Box::new(scan)),
             report: Arc::clone(&report),
             complete: Arc::clone(&complete),
+            rows: Arc::clone(&rows),
             failure: Arc::clone(&failure),
             raised,
             progress,
@@ -322,7 +308,7 @@ impl ScanReader {
             owner,
         };
         let state = Mutex::new(State::Ready(stream));
-        Ok(Self { schema, report, state, closer, exhausted: AtomicBool::new(false), complete, failure, owner })
+        Ok(Self { schema, report, state, closer, exhausted: AtomicBool::new(false), complete, rows, failure, owner })
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
@@ -434,7 +420,7 @@ impl ScanReader {
     #[getter]
     fn num_rows(&self) -> PyResult<Option<u64>> {
         self.owner.check("scan")?;
-        Ok(self.complete.load(Ordering::Relaxed).then(|| lock(&self.report).records))
+        Ok(self.complete.load(Ordering::Relaxed).then(|| self.rows.load(Ordering::Relaxed)))
     }
 
     /// The counts and findings of the scan so far.

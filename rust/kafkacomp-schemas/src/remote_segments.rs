@@ -35,8 +35,8 @@ pub struct RemoteSegment {
     pub state: i8,
 }
 
-/// Kafka's `RemoteLogSegmentState`.
-pub(crate) const STATES: [&str; 4] =
+/// Kafka's `RemoteLogSegmentState`, by number.
+pub const STATES: [&str; 4] =
     ["COPY_SEGMENT_STARTED", "COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_STARTED", "DELETE_SEGMENT_FINISHED"];
 
 impl RemoteSegments {

@@ -6,6 +6,18 @@ use crate::value::{Struct, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+/// Kafka's names of the statuses, by number.
+pub const STATUSES: [&str; 8] = [
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+];
+
 /// The transactional ids of a partition of `__transaction_state`.
 #[derive(Debug, Default, Clone)]
 pub struct Transactions(BTreeMap<String, Transaction>);
@@ -77,17 +89,7 @@ impl Transaction {
 
     /// Kafka's name of the status; none if it is a number that no known version has.
     pub fn state(&self) -> Option<&'static str> {
-        Some(match self.status {
-            0 => "Empty",
-            1 => "Ongoing",
-            2 => "PrepareCommit",
-            3 => "PrepareAbort",
-            4 => "CompleteCommit",
-            5 => "CompleteAbort",
-            6 => "Dead",
-            7 => "PrepareEpochFence",
-            _ => return None,
-        })
+        STATUSES.get(usize::try_from(self.status).ok()?).copied()
     }
 
     /// Whether a transaction is open: it was neither committed nor aborted.
