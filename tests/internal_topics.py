@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 INTERNAL = next(each / "internal" for each in (FULL_VECTORS, SMALL_VECTORS) if (each / "internal").is_dir())
 #: The brokers and states of which there are log directories.
 STATES = sorted(path.parent.relative_to(INTERNAL).as_posix() for path in INTERNAL.rglob("state.json"))
+#: A state of the newest broker of which all vectors have the folders.
+LATEST = max(state for state in STATES if state.startswith("kafka-4.3.1"))
 #: The name of the class in front of Kafka's messages about unknown records.
 EXCEPTION = "org.apache.kafka.coordinator.common.runtime.Deserializer$UnknownRecordTypeException: "
 

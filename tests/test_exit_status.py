@@ -13,6 +13,7 @@ import pytest
 
 import kafkacomp as kc
 from golden.expect import SMALL
+from internal_topics import LATEST, log_dir
 from kafkacomp import record
 from kafkacomp._cli import main
 from kafkacomp._cli.command import cli
@@ -36,6 +37,9 @@ COLUMNS = {
     "validate": "{set}",
     "tiered": "{remote}",
     "advise": "--time-budget 0.01 --codecs lz4 {log}",
+    "groups": "{internal}",
+    "transactions": "{internal}",
+    "topics": "{internal}",
 }
 #: The state of what is read, and the options, for each row.
 STATES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -101,6 +105,12 @@ def _places(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for each in stored.parent.glob(f"{stored.stem}.*"):
             shutil.copy(each, folder / "remote" / state)
     (folder / "remote" / "header" / stored.name).write_bytes(stored.read_bytes()[:-9])
+    for state, position in (("intact", None), ("records", -1), ("header", 8)):
+        shutil.copytree(log_dir(LATEST), folder / "internal" / state)
+        for segment in (folder / "internal" / state).glob("__*/*.log"):
+            segment.chmod(0o644)
+            if position is not None and segment.stat().st_size:
+                flip(segment, position)
     return folder
 
 
@@ -111,7 +121,7 @@ def flip(path: Path, position: int) -> None:
 
 
 def arguments(column: str, state: str, places: Path, tmp_path: Path) -> list[str]:
-    given = {kind: places / kind / state for kind in ("log", "set", "remote")}
+    given = {kind: places / kind / state for kind in ("log", "set", "remote", "internal")}
     return [*column.split(), *COLUMNS[column].format(**given, new=tmp_path / "new").split()]
 
 

@@ -11,12 +11,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import kafkacomp as kc
-from internal_topics import STATES, log_dir
+from internal_topics import LATEST, log_dir
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SOURCE = log_dir(next(state for state in STATES if state.startswith("kafka-4.3.1")))
+SOURCE = log_dir(LATEST)
 
 
 @pytest.mark.parametrize(

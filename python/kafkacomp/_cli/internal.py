@@ -113,6 +113,11 @@ def number_text(number: int | None) -> str:
     return "" if number is None else f"{number:,}"
 
 
+def _digits(number: int | None) -> str:
+    """A number that is a name: without separators."""
+    return "" if number is None else str(number)
+
+
 @click.command()
 @PATHS
 @click.option("--show-secrets", is_flag=True, help="Show the values of secret configs.")
@@ -200,8 +205,8 @@ def transactions(paths: tuple[str, ...], show_all: bool, as_json: bool, **option
     cells = [
         [
             printable(row["transactionalId"]), row["state"] or row["status"],
-            moment_text(row["startTimestamp"]) if row["isOpen"] else "", str(row["producerId"] or ""),
-            str(row["producerEpoch"] or ""), printable(", ".join(row["partitions"] or ())),
+            moment_text(row["startTimestamp"]) if row["isOpen"] else "", _digits(row["producerId"]),
+            _digits(row["producerEpoch"]), printable(", ".join(row["partitions"] or ())),
             reasons.get(row["transactionalId"]) or "",
         ]
         for row in known

@@ -54,7 +54,10 @@ impl<'a> Row<'a> {
 }
 
 /// Calls a function with each record of a batch, until it fails.
-pub(crate) fn for_each<E>(batch: &RecordBatch, mut each: impl FnMut(Row<'_>) -> Result<(), E>) -> Result<(), E> {
+pub(crate) fn for_each<'a, E>(
+    batch: &'a RecordBatch,
+    mut each: impl FnMut(Row<'a>) -> Result<(), E>,
+) -> Result<(), E> {
     let [key, value, topic, partition, offset, timestamp, id, epoch, transactional, control, magic] = batch.columns()
     else {
         return Ok(());

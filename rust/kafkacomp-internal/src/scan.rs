@@ -127,10 +127,14 @@ impl InternalScan {
                 rows.take().map_err(failed)
             }
             Fold::State(states) => {
+                let mut rows = Vec::with_capacity(batch.num_rows());
                 row::for_each(batch, |row| {
-                    states.add(&row);
+                    if states.counts(&row) {
+                        rows.push(row);
+                    }
                     Ok::<(), ScanError>(())
                 })?;
+                states.add(&rows);
                 Ok(Vec::new())
             }
             Fold::Cluster(cluster) => {

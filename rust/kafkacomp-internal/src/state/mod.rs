@@ -4,6 +4,7 @@ mod groups;
 mod offsets;
 mod remote;
 mod share;
+mod superseding;
 mod transactions;
 
 use crate::as_of::{At, Past};
@@ -83,8 +84,8 @@ impl States {
         Self { query, cleaned_to: partitions.iter().filter_map(cleaned_to).collect(), partitions: BTreeMap::new() }
     }
 
-    /// Applies a record if it counts.
-    pub(crate) fn add(&mut self, row: &Row<'_>) {
+    /// Whether a record counts. Records must come in the order of their offsets.
+    pub(crate) fn counts(&mut self, row: &Row<'_>) -> bool {
         let query = self.query;
         let cleaned_to = self.cleaned_to.get(&row.partition).copied();
         let state = self.partitions.entry(row.partition).or_insert_with(|| State {
@@ -95,16 +96,26 @@ impl States {
         });
         // Remote log metadata is not compacted: its keys do not matter.
         let key = row.key.filter(|_| !row.is_control && query.table != Table::RemoteLogMetadata);
-        if !state.past.counts(at(row), key) {
-            return;
+        let counts = state.past.counts(at(row), key);
+        if counts {
+            state.last = at(row);
         }
-        state.last = at(row);
-        let record = row.decode(query.table.topic());
-        match &mut state.replay {
-            Replay::Groups(groups) => groups.apply(row.origin, &record),
-            Replay::Transactions(transactions) => transactions.apply(row.origin, &record),
-            Replay::Share(groups) => groups.apply(row.origin, &record),
-            Replay::Remote(segments) => segments.apply(&record),
+        counts
+    }
+
+    /// Applies records that count. Of those with the same key, usually only the last is decoded.
+    pub(crate) fn add(&mut self, rows: &[Row<'_>]) {
+        let mut last = superseding::Last::new(self.query.table);
+        let mut records: Vec<_> = rows.iter().rev().map(|row| last.decode(row)).collect();
+        for row in rows {
+            let Some(Some(record)) = records.pop() else { continue };
+            let Some(state) = self.partitions.get_mut(&row.partition) else { continue };
+            match &mut state.replay {
+                Replay::Groups(groups) => groups.apply(row.origin, &record),
+                Replay::Transactions(transactions) => transactions.apply(row.origin, &record),
+                Replay::Share(groups) => groups.apply(row.origin, &record),
+                Replay::Remote(segments) => segments.apply(&record),
+            }
         }
     }
 
