@@ -90,7 +90,8 @@ impl Past {
 
     /// The keys whose value is unknown, sorted.
     pub(crate) fn unknown(&self) -> Vec<&[u8]> {
-        let mut keys: Vec<&[u8]> = if self.may_lack() { self.later.keys().map(|key| &**key).collect() } else { Vec::new() };
+        let mut keys: Vec<&[u8]> =
+            if self.may_lack() { self.later.keys().map(|key| &**key).collect() } else { Vec::new() };
         keys.sort_unstable();
         keys
     }

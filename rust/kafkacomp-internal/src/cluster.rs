@@ -3,9 +3,7 @@
 use crate::as_of::{AsOf, Past};
 use crate::query::{Query, Table, View};
 use crate::row::Row;
-use crate::scan::failed;
-use crate::state::at;
-use crate::table::{Cell, ColumnOf, Kind, Rows, ints, time};
+use crate::table::{Cell, ColumnOf, Kind, Rows, failed, ints, time};
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use kafkacomp_arrow::{Partition, ScanError, ScanReport};
@@ -149,7 +147,7 @@ impl Cluster {
             self.replay = Some(self.base(Some(row.origin.offset))?);
         }
         let Some((metadata, first)) = &mut self.replay else { return Ok(()) };
-        if self.past.counts(at(row), None) && row.origin.offset >= *first {
+        if self.past.counts(row.at(), None) && row.origin.offset >= *first {
             metadata.apply(&row.decode(Topic::ClusterMetadata));
         }
         Ok(())
@@ -368,7 +366,8 @@ fn users(image: &Image, show_secrets: bool, rows: &mut Rows) -> Result<(), Arrow
         let ScramCredential { iterations, salt, stored_key, server_key } = credential;
         let mut cells: Vec<Cell<'_>> = vec![user.as_str().into(), ScramCredential::mechanism_name(*mechanism).into()];
         cells.push((*iterations).into());
-        let secrets = [salt, stored_key, server_key].map(|bytes| if show_secrets { Cell::Bytes(bytes) } else { Cell::Null });
+        let secrets =
+            [salt, stored_key, server_key].map(|bytes| if show_secrets { Cell::Bytes(bytes) } else { Cell::Null });
         cells.extend(secrets);
         rows.push(&cells)?;
     }

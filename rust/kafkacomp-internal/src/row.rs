@@ -1,5 +1,6 @@
 //! The records of an Arrow batch of a scan.
 
+use crate::as_of::At;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int16Type, Int32Type, Int64Type};
 use arrow_array::{Array, RecordBatch};
@@ -48,16 +49,18 @@ pub(crate) struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
+    /// Its place in time.
+    pub(crate) fn at(&self) -> At {
+        At { offset: self.origin.offset, timestamp: self.origin.timestamp }
+    }
+
     pub(crate) fn decode(&self, topic: Topic) -> Decoded<'a> {
         if self.is_control { decode_control(self.key, self.value) } else { topic.decode(self.key, self.value) }
     }
 }
 
 /// Calls a function with each record of a batch, until it fails.
-pub(crate) fn for_each<'a, E>(
-    batch: &'a RecordBatch,
-    mut each: impl FnMut(Row<'a>) -> Result<(), E>,
-) -> Result<(), E> {
+pub(crate) fn for_each<'a, E>(batch: &'a RecordBatch, mut each: impl FnMut(Row<'a>) -> Result<(), E>) -> Result<(), E> {
     let [key, value, topic, partition, offset, timestamp, id, epoch, transactional, control, magic] = batch.columns()
     else {
         return Ok(());
@@ -66,7 +69,8 @@ pub(crate) fn for_each<'a, E>(
     let (partition, offset) = (partition.as_primitive::<Int32Type>(), offset.as_primitive::<Int64Type>());
     let timestamp = timestamp.as_primitive::<Int64Type>();
     let (id, epoch) = (id.as_primitive::<Int64Type>(), epoch.as_primitive::<Int16Type>());
-    let (transactional, control, magic) = (transactional.as_boolean(), control.as_boolean(), magic.as_primitive::<Int8Type>());
+    let (transactional, control, magic) =
+        (transactional.as_boolean(), control.as_boolean(), magic.as_primitive::<Int8Type>());
     for at in 0..batch.num_rows() {
         let producer = (magic.value(at) >= MAGIC_WITH_PRODUCER).then(|| Producer {
             id: id.value(at),

@@ -4,10 +4,10 @@ use crate::as_of::Past;
 use crate::cluster::Cluster;
 use crate::query::{Query, View};
 use crate::state::States;
-use crate::table::{ColumnOf, Rows, schema};
+use crate::table::{ColumnOf, Rows, failed, schema};
 use crate::{cluster, log_view, row, state};
 use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::SchemaRef;
 use kafkacomp_arrow::{Closer, Partition, Scan, ScanError, ScanOptions, ScanReport, Step};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -50,7 +50,9 @@ impl InternalScan {
     /// of the file, such as `00000000000000000412-0000000002.checkpoint`, in front of the log.
     pub fn new(query: Query, partitions: Vec<Partition>, options: ScanOptions, total_bytes: u64) -> Self {
         let fold = match query.view {
-            View::Log => Fold::Log { rows: Rows::new(&columns(query)), past: Past::new(query.as_of, None), place: None },
+            View::Log => {
+                Fold::Log { rows: Rows::new(&columns(query)), past: Past::new(query.as_of, None), place: None }
+            }
             View::State => Fold::State(Box::new(States::new(query, &partitions))),
             _ => Fold::Cluster(Box::new(Cluster::new(query, &partitions))),
         };
@@ -118,7 +120,7 @@ impl InternalScan {
                         (*past, *place) = (Past::new(query.as_of, None), Some(row.partition));
                     }
                     // Snapshots of the metadata log are no part of it.
-                    if row.topic.ends_with(cluster::SNAPSHOT) || !past.counts(state::at(&row), None) {
+                    if row.topic.ends_with(cluster::SNAPSHOT) || !past.counts(row.at(), None) {
                         return Ok(());
                     }
                     log_view::push(query.table, query.show_secrets, row, rows)
@@ -154,11 +156,6 @@ impl InternalScan {
             Fold::Cluster(cluster) => cluster.finish(&mut report, Rows::new(&columns(self.query))),
         }
     }
-}
-
-/// Arrow refuses a batch that does not follow its schema: a bug in this library.
-pub(crate) fn failed(error: ArrowError) -> ScanError {
-    ScanError::Thread(error.to_string())
 }
 
 impl Iterator for InternalScan {

@@ -1,11 +1,12 @@
 //! Builds Arrow batches row by row.
 
 use arrow_array::builder::{
-    BinaryBuilder, BooleanBuilder, Float64Builder, Int16Builder, Int32Builder, Int64Builder, ListBuilder, StringBuilder,
-    TimestampMillisecondBuilder,
+    BinaryBuilder, BooleanBuilder, Float64Builder, Int16Builder, Int32Builder, Int64Builder, ListBuilder,
+    StringBuilder, TimestampMillisecondBuilder,
 };
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
+use kafkacomp_arrow::ScanError;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -96,6 +97,11 @@ pub(crate) fn ints(numbers: &[i32]) -> Cell<'static> {
 /// A time in milliseconds; negative is none.
 pub(crate) fn time(milliseconds: i64) -> Cell<'static> {
     if milliseconds < 0 { Cell::Null } else { Cell::Int(milliseconds) }
+}
+
+/// Arrow refuses a batch that does not follow its schema: a bug in this library.
+pub(crate) fn failed(error: ArrowError) -> ScanError {
+    ScanError::Thread(error.to_string())
 }
 
 /// The schema of some columns.

@@ -12,8 +12,7 @@ use crate::value::{Message, Struct, Value};
 use std::fmt::Write;
 
 /// Kafka's `RemotePartitionDeleteState`.
-const DELETE_STATES: [&str; 3] =
-    ["DELETE_PARTITION_MARKED", "DELETE_PARTITION_STARTED", "DELETE_PARTITION_FINISHED"];
+const DELETE_STATES: [&str; 3] = ["DELETE_PARTITION_MARKED", "DELETE_PARTITION_STARTED", "DELETE_PARTITION_FINISHED"];
 
 /// The texts after `key:` and `payload:`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -147,7 +147,11 @@ fn quotas_users_and_tokens_are_those_of_the_live_broker() {
         }
         if let Some(expected) = broker["scram"].as_object() {
             let users = expected.iter().flat_map(|(user, credentials)| {
-                credentials.as_array().unwrap().iter().map(move |each| json!([user, each["mechanism"], each["iterations"]]))
+                credentials
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(move |each| json!([user, each["mechanism"], each["iterations"]]))
             });
             let ours = image.scram.iter().map(|((user, mechanism), credential)| {
                 let mechanism = kafkacomp_schemas::metadata::ScramCredential::mechanism_name(*mechanism);

@@ -1,6 +1,6 @@
 //! Groups of all types.
 
-use super::{Replay, State};
+use super::partition::{Replay, State};
 use crate::table::{Cell, ColumnOf, Kind, Rows};
 use arrow_schema::ArrowError;
 use kafkacomp_schemas::groups::Group;

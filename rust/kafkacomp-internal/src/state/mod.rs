@@ -2,24 +2,20 @@
 
 mod groups;
 mod offsets;
+mod partition;
 mod remote;
 mod share;
 mod superseding;
 mod transactions;
 
-use crate::as_of::{At, Past};
 use crate::query::{Query, Table};
 use crate::row::Row;
-use crate::table::{Cell, ColumnOf, Rows};
+use crate::table::{ColumnOf, Rows};
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use kafkacomp_arrow::{Partition, ScanReport};
 use kafkacomp_log::MissingReason;
-use kafkacomp_schemas::groups::Groups;
-use kafkacomp_schemas::remote_segments::RemoteSegments;
-use kafkacomp_schemas::share_groups::ShareGroups;
-use kafkacomp_schemas::transactions::Transactions;
-use kafkacomp_schemas::{Decoded, Struct, Topic};
+use partition::State;
 use std::collections::BTreeMap;
 
 /// The columns of the state of a table.
@@ -34,11 +30,6 @@ pub(crate) fn columns(table: Table) -> &'static [ColumnOf] {
     }
 }
 
-/// The place of a record in time.
-pub(crate) fn at(row: &Row<'_>) -> At {
-    At { offset: row.origin.offset, timestamp: row.origin.timestamp }
-}
-
 /// The states of all partitions.
 #[derive(Debug)]
 pub(crate) struct States {
@@ -46,36 +37,6 @@ pub(crate) struct States {
     /// What the checkpoints say of each partition.
     cleaned_to: BTreeMap<i32, i64>,
     partitions: BTreeMap<i32, State>,
-}
-
-/// The state of a partition.
-#[derive(Debug)]
-struct State {
-    past: Past,
-    replay: Replay,
-    /// The last record that counts.
-    last: At,
-    /// The ranges of lost offsets that lie before the point in question.
-    lost: Vec<(i64, i64)>,
-}
-
-#[derive(Debug)]
-enum Replay {
-    Groups(Groups),
-    Transactions(Transactions),
-    Share(ShareGroups),
-    Remote(RemoteSegments),
-}
-
-impl Replay {
-    fn new(table: Table) -> Self {
-        match table {
-            Table::ConsumerOffsets | Table::Groups => Self::Groups(Groups::default()),
-            Table::Transactions => Self::Transactions(Transactions::default()),
-            Table::ShareGroupState => Self::Share(ShareGroups::default()),
-            Table::RemoteLogMetadata | Table::ClusterMetadata => Self::Remote(RemoteSegments::default()),
-        }
-    }
 }
 
 impl States {
@@ -88,17 +49,12 @@ impl States {
     pub(crate) fn counts(&mut self, row: &Row<'_>) -> bool {
         let query = self.query;
         let cleaned_to = self.cleaned_to.get(&row.partition).copied();
-        let state = self.partitions.entry(row.partition).or_insert_with(|| State {
-            past: Past::new(query.as_of, cleaned_to),
-            replay: Replay::new(query.table),
-            last: At { offset: -1, timestamp: -1 },
-            lost: Vec::new(),
-        });
+        let state = self.partitions.entry(row.partition).or_insert_with(|| State::new(query, cleaned_to));
         // Remote log metadata is not compacted: its keys do not matter.
         let key = row.key.filter(|_| !row.is_control && query.table != Table::RemoteLogMetadata);
-        let counts = state.past.counts(at(row), key);
+        let counts = state.past.counts(row.at(), key);
         if counts {
-            state.last = at(row);
+            state.last = row.at();
         }
         counts
     }
@@ -110,12 +66,7 @@ impl States {
         for row in rows {
             let Some(Some(record)) = records.pop() else { continue };
             let Some(state) = self.partitions.get_mut(&row.partition) else { continue };
-            match &mut state.replay {
-                Replay::Groups(groups) => groups.apply(row.origin, &record),
-                Replay::Transactions(transactions) => transactions.apply(row.origin, &record),
-                Replay::Share(groups) => groups.apply(row.origin, &record),
-                Replay::Remote(segments) => segments.apply(&record),
-            }
+            state.apply(row.origin, &record);
         }
     }
 
@@ -145,32 +96,5 @@ impl States {
             Table::RemoteLogMetadata | Table::ClusterMetadata => remote::push(&self.partitions, &mut rows)?,
         }
         rows.take()
-    }
-}
-
-impl State {
-    /// Whether records that were lost after an offset may have changed the row of a record at it.
-    fn may_be_stale(&self, record_offset: i64) -> Cell<'static> {
-        self.lost.iter().any(|(_, last)| *last > record_offset).into()
-    }
-
-    /// What is known of a key's value.
-    fn complete_from(&self) -> Cell<'static> {
-        self.past.complete_from().into()
-    }
-
-    /// Calls a function with the name of the type and the fields of each key whose value is unknown.
-    fn for_unknown(
-        &self,
-        topic: Topic,
-        mut each: impl FnMut(&str, &Struct<'_>) -> Result<(), ArrowError>,
-    ) -> Result<(), ArrowError> {
-        for key in self.past.unknown() {
-            // Without a value, the key is decoded as that of a tombstone.
-            if let Decoded::Keyed { kind, key, .. } = topic.decode(Some(key), None) {
-                each(&kind.name, &key.fields)?;
-            }
-        }
-        Ok(())
     }
 }

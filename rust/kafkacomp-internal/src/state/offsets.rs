@@ -1,6 +1,6 @@
 //! Committed offsets.
 
-use super::{Replay, State};
+use super::partition::{Replay, State};
 use crate::table::{Cell, ColumnOf, Kind, Rows, time};
 use arrow_schema::ArrowError;
 use kafkacomp_schemas::Topic;

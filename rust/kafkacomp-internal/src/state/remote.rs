@@ -1,6 +1,6 @@
 //! Segments in remote storage.
 
-use super::{Replay, State};
+use super::partition::{Replay, State};
 use crate::table::{Cell, ColumnOf, Kind, Rows, ints, time};
 use arrow_schema::ArrowError;
 use kafkacomp_schemas::json::uuid;

@@ -1,6 +1,6 @@
 //! Positions of share groups.
 
-use super::{Replay, State};
+use super::partition::{Replay, State};
 use crate::table::{Cell, ColumnOf, Kind, Rows};
 use arrow_schema::ArrowError;
 use kafkacomp_schemas::json::uuid;

@@ -78,8 +78,7 @@ impl Acl {
 
     /// Kafka's `ResourceType`.
     pub fn resource_type_name(&self) -> Option<&'static str> {
-        let names =
-            ["UNKNOWN", "ANY", "TOPIC", "GROUP", "CLUSTER", "TRANSACTIONAL_ID", "DELEGATION_TOKEN", "USER"];
+        let names = ["UNKNOWN", "ANY", "TOPIC", "GROUP", "CLUSTER", "TRANSACTIONAL_ID", "DELEGATION_TOKEN", "USER"];
         name_at(&names, self.resource_type)
     }
 
@@ -91,8 +90,21 @@ impl Acl {
     /// Kafka's `AclOperation`.
     pub fn operation_name(&self) -> Option<&'static str> {
         let names = [
-            "UNKNOWN", "ANY", "ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION",
-            "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "CREATE_TOKENS", "DESCRIBE_TOKENS",
+            "UNKNOWN",
+            "ANY",
+            "ALL",
+            "READ",
+            "WRITE",
+            "CREATE",
+            "DELETE",
+            "ALTER",
+            "DESCRIBE",
+            "CLUSTER_ACTION",
+            "DESCRIBE_CONFIGS",
+            "ALTER_CONFIGS",
+            "IDEMPOTENT_WRITE",
+            "CREATE_TOKENS",
+            "DESCRIBE_TOKENS",
             "TWO_PHASE_COMMIT",
         ];
         name_at(&names, self.operation)
