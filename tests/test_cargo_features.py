@@ -25,7 +25,7 @@ def test_zlib_rs_detects_the_processor(manifest: str, table: tuple[str, ...]) ->
 
 
 #: The crates that select codecs.
-CRATES = ("kafkacomp-records", "kafkacomp-log", "kafkacomp-broker", "kafkacomp-arrow")
+CRATES = ("kafkacomp-records", "kafkacomp-log", "kafkacomp-broker", "kafkacomp-arrow", "kafkacomp-internal")
 #: What compiles C: bindings by their usual name, the compiler's driver, and a crate that has C sources itself.
 COMPILES_C = re.compile(r"(.*-sys|cc|cmake|lzzzz)")
 
