@@ -28,11 +28,20 @@ pub struct InternalScan {
 #[derive(Debug)]
 enum Fold {
     /// A row for each, until the point in question.
-    Log { rows: Rows, past: Past, place: Option<i32> },
+    Log(Box<Log>),
     /// The state of each partition.
     State(Box<States>),
     /// The image of the cluster.
     Cluster(Box<Cluster>),
+}
+
+/// The rows of the view of the log.
+#[derive(Debug)]
+struct Log {
+    rows: Rows,
+    /// Which records of the current partition count.
+    past: Past,
+    partition: Option<i32>,
 }
 
 /// The columns of a view.
@@ -51,7 +60,8 @@ impl InternalScan {
     pub fn new(query: Query, partitions: Vec<Partition>, options: ScanOptions, total_bytes: u64) -> Self {
         let fold = match query.view {
             View::Log => {
-                Fold::Log { rows: Rows::new(&columns(query)), past: Past::new(query.as_of, None), place: None }
+                let (rows, past) = (Rows::new(&columns(query)), Past::new(query.as_of, None));
+                Fold::Log(Box::new(Log { rows, past, partition: None }))
             }
             View::State => Fold::State(Box::new(States::new(query, &partitions))),
             _ => Fold::Cluster(Box::new(Cluster::new(query, &partitions))),
@@ -114,10 +124,11 @@ impl InternalScan {
     fn add(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>, ScanError> {
         let query = self.query;
         match &mut self.fold {
-            Fold::Log { rows, past, place } => {
+            Fold::Log(log) => {
+                let Log { rows, past, partition } = &mut **log;
                 row::for_each(batch, |row| {
-                    if *place != Some(row.partition) {
-                        (*past, *place) = (Past::new(query.as_of, None), Some(row.partition));
+                    if *partition != Some(row.partition) {
+                        (*past, *partition) = (Past::new(query.as_of, None), Some(row.partition));
                     }
                     // Snapshots of the metadata log are no part of it.
                     if row.topic.ends_with(cluster::SNAPSHOT) || !past.counts(row.at(), None) {
@@ -151,7 +162,7 @@ impl InternalScan {
         let report = self.scan.report();
         let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut self.fold {
-            Fold::Log { .. } => Ok(Vec::new()),
+            Fold::Log(_) => Ok(Vec::new()),
             Fold::State(states) => states.finish(&mut report).map_err(failed),
             Fold::Cluster(cluster) => cluster.finish(&mut report, Rows::new(&columns(self.query))),
         }

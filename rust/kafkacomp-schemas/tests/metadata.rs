@@ -117,7 +117,7 @@ fn the_image_is_that_of_kafka() {
         println!("{}: {newest}, {} ways", state.display(), snapshots.len());
         for snapshot in snapshots {
             let ours = printed(&replayed(folder, snapshot.as_deref()));
-            for (part, expected) in expected.iter() {
+            for (part, expected) in &*expected {
                 assert_eq!(&ours[part], expected, "{} {snapshot:?} {part}", state.display());
                 count += 1;
             }

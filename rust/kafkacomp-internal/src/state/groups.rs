@@ -36,14 +36,13 @@ pub(super) fn push(partitions: &BTreeMap<i32, State>, rows: &mut Rows) -> Result
         }
     }
     for ((id, number), (state, group)) in &groups {
-        match group {
-            Some(group) => row(rows, *number, state, id, group)?,
-            None => {
-                let mut cells = vec![id.as_str().into(), Cell::Null, Cell::Null, "unknown".into()];
-                cells.extend(std::iter::repeat_n(Cell::Null, 8));
-                cells.extend([state.complete_from(), (*number).into()]);
-                rows.push(&cells)?;
-            }
+        if let Some(group) = group {
+            row(rows, *number, state, id, group)?;
+        } else {
+            let mut cells = vec![id.as_str().into(), Cell::Null, Cell::Null, "unknown".into()];
+            cells.extend(std::iter::repeat_n(Cell::Null, 8));
+            cells.extend([state.complete_from(), (*number).into()]);
+            rows.push(&cells)?;
         }
     }
     Ok(())
