@@ -31,9 +31,13 @@ TOOLS_PROJECT = Path(__file__).resolve().parent / "dump"
 TOOLS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 
 
+def _create_topic(broker: Broker, folder: Path) -> None:
+    folder.mkdir()
+    Tools(broker.bootstrap, folder).create_topics([{"topic": TOPIC, "partitions": PARTITIONS}])
+
+
 def _fill(broker: Broker, folder: Path) -> None:
-    tools = Tools(broker.bootstrap, folder)
-    tools.create_topics([{"topic": TOPIC, "partitions": PARTITIONS}])
+    _create_topic(broker, folder)
     producer = Producer({"bootstrap.servers": broker.bootstrap})
     for number in range(100):
         for partition in range(PARTITIONS):
@@ -97,7 +101,7 @@ def test_groups_resume_at_the_same_records(tmp_path: Path, end: str) -> None:
 
     restored = Broker(tmp_path / "restored")
     with restored:
-        Tools(restored.bootstrap, tmp_path / "tools").create_topics([{"topic": TOPIC, "partitions": PARTITIONS}])
+        _create_topic(restored, tmp_path / "tools")
     for partition in range(PARTITIONS):
         folder = restored.partition_folder(TOPIC, partition)
         metadata = (folder / "partition.metadata").read_bytes()
