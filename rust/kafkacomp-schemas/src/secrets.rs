@@ -25,7 +25,7 @@ pub fn is_secret_config(name: &str) -> bool {
 
 /// Replaces SCRAM keys and salts, ids of delegation tokens, and the values of secret configs by [`REDACTED`]. The bytes of a value
 /// of the metadata log that is not decoded may have any of these, and are removed.
-pub fn hide<'a>(record: &mut Decoded<'a>, is_of_metadata_log: bool) {
+pub fn hide(record: &mut Decoded<'_>, is_of_metadata_log: bool) {
     match record {
         Decoded::Framed { kind, value } => {
             let fields = &mut value.fields;
