@@ -25,7 +25,11 @@ TIMEOUT = 30.0
 TOPIC = "orders"
 PARTITIONS = 3
 #: How far each group has read each partition.
-READ: dict[str, list[int | None]] = {"billing": [10, 20, 30], 'a "quoted", group': [0, 50, 99], "one-partition": [None, 7, None]}
+READ: dict[str, list[int | None]] = {
+    "billing": [10, 20, 30],
+    'a "quoted", group': [0, 50, 99],
+    "one-partition": [None, 7, None],
+}
 #: The Maven project with kafka-consumer-groups.
 TOOLS_PROJECT = Path(__file__).resolve().parent / "dump"
 TOOLS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
