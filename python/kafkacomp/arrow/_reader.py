@@ -131,7 +131,7 @@ class ScanReader(_kafkacomp.ScanReader, Rows):
         progress: Callable[[int, int], object] | None,
         loss_files: Sequence[LossFile] = (),
         *,
-        query: dict[str, Any] | None = None,
+        query: dict[str, object] | None = None,
     ) -> Self:
         """Start a scan; ``loss_files`` are those besides the ones in the folders of the partitions.
 

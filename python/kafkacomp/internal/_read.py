@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from kafkacomp._arguments import OFFSETS, check_bools, check_progress, checked_threads, integer, one_of
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE, internal_tables
 from kafkacomp._storage.names import parent_of
 from kafkacomp._storage.partition import BoundedPartition, Partition, Segment
+from kafkacomp.arrow._options import ON_ERROR, ScanOptions, ScanSettings
 from kafkacomp.arrow._reader import ScanReader
-from kafkacomp.arrow._scan import ON_ERROR, find, milliseconds
+from kafkacomp.arrow._scan import find, milliseconds
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -39,7 +40,7 @@ class ReadOptions(TypedDict, total=False):
             have changed have ``mayBeStale``.
         threads: Decoding threads; default: one per core.
         max_output_size: The most bytes that the records of one batch may decompress to.
-        filesystem: The file system of the source, as in :func:`kafkacomp.scan`.
+        store: The store or file system of the source, as in :func:`kafkacomp.scan`.
         storage_options: Options with which fsspec opens URLs, as in :func:`kafkacomp.scan`.
         progress: Called as ``progress(bytes_done, bytes_total)``.
     """
@@ -50,7 +51,7 @@ class ReadOptions(TypedDict, total=False):
     on_error: Literal["raise", "skip"]
     threads: int | None
     max_output_size: int
-    filesystem: object
+    store: object
     storage_options: Mapping[str, object] | None
     progress: Callable[[int, int], object] | None
 
@@ -84,18 +85,27 @@ def read(table: str, view: str, source: Source, *, show_secrets: bool, options: 
         source,
         topics=[topic],
         partitions=options.get("partitions"),
-        filesystem=options.get("filesystem"),
+        store=options.get("store"),
         storage_options=options.get("storage_options"),
     )
     if table == "cluster_metadata" and view != "log":
         found = [*_snapshots(found), *found]
-    settings: dict[str, Any] = {
-        "columns": [], "start_time": None, "end_time": None, "read_committed": False, "skip": on_error == "skip",
-        "visible_only": False, "include_control": True, "batch_size": 65536, "batch_bytes": 8 << 20,
-        "threads": checked_threads(options.get("threads")), "timestamp_unit": "ms", "binary_type": "binary",
-        "verify_crc": True, "max_output_size": options.get("max_output_size", DEFAULT_MAX_OUTPUT_SIZE),
-        "format": "0.8+", "horizon": None,
-    }  # fmt: skip
+    reading = ScanOptions(
+        include_control=True,
+        log_format="0.8+",
+        horizon=None,
+        max_output_size=options.get("max_output_size", DEFAULT_MAX_OUTPUT_SIZE),
+        threads=options.get("threads"),
+    )
+    settings = ScanSettings(
+        columns=[],
+        start_time=None,
+        end_time=None,
+        isolation_level="read_uncommitted",
+        on_error=on_error,
+        threads=checked_threads(reading.threads),
+        options=reading,
+    )
     query = {
         "table": table, "view": view, "as_of": as_of, "as_of_offset": as_of_offset, "show_secrets": show_secrets,
     }  # fmt: skip
