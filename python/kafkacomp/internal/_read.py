@@ -106,7 +106,7 @@ def read(table: str, view: str, source: Source, *, show_secrets: bool, options: 
         threads=checked_threads(reading.threads),
         options=reading,
     )
-    query = {
+    query: dict[str, object] = {
         "table": table, "view": view, "as_of": as_of, "as_of_offset": as_of_offset, "show_secrets": show_secrets,
     }  # fmt: skip
     total = sum(segment.size for each in found for segment in each.segments)
