@@ -14,7 +14,7 @@ use pyo3::exceptions::{PyMemoryError, PyModuleNotFoundError, PyOSError, PyRuntim
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyCapsule, PyDict};
+use pyo3::types::PyCapsule;
 use pyo3_arrow::PyRecordBatch;
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
