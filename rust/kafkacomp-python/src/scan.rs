@@ -253,8 +253,6 @@ fn in_use() -> PyErr {
     PyValueError::new_err("this scan is being read: by another thread, or by a call that has not returned")
 }
 
-}
-
 impl ScanReader {
     /// Takes the stream out and leaves `rest`.
     fn take(&self, rest: State) -> PyResult<Stream> {
