@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
-from typing import TYPE_CHECKING, Any
+import os
+from pathlib import Path
+from typing import Any
 
-from conftest import FULL_VECTORS, SMALL_VECTORS
+TESTS = Path(__file__).resolve().parent
+#: The full sets next to the tree if they exist, otherwise the part in the tree.
+VECTORS = (
+    Path(os.environ.get("KAFKACOMP_VECTORS", TESTS.parent.parent / "shared" / "vectors")),
+    TESTS / "vectors",
+)
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-INTERNAL = next(each / "internal" for each in (FULL_VECTORS, SMALL_VECTORS) if (each / "internal").is_dir())
+INTERNAL = next(each / "internal" for each in VECTORS if (each / "internal").is_dir())
 #: The brokers and states of which there are log directories.
 STATES = sorted(path.parent.relative_to(INTERNAL).as_posix() for path in INTERNAL.rglob("state.json"))
 #: A state of the newest broker of which all vectors have the folders.
