@@ -26,6 +26,7 @@ const COLUMNS: [Column; 11] = [
 const MAGIC_WITH_PRODUCER: i8 = 2;
 
 /// The options of a scan whose batches [`for_each`] takes.
+#[allow(clippy::needless_pass_by_value, reason = "only its columns are replaced")]
 pub(crate) fn options(options: ScanOptions) -> ScanOptions {
     ScanOptions {
         columns: COLUMNS.to_vec(),

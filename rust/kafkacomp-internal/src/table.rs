@@ -100,6 +100,7 @@ pub(crate) fn time(milliseconds: i64) -> Cell<'static> {
 }
 
 /// Arrow refuses a batch that does not follow its schema: a bug in this library.
+#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
 pub(crate) fn failed(error: ArrowError) -> ScanError {
     ScanError::Thread(error.to_string())
 }
@@ -187,18 +188,24 @@ impl Column {
             }
             (Self::Bytes(column), _) => column.append_null(),
             (Self::Texts(column), Cell::Texts(texts)) => {
-                texts.iter().for_each(|text| column.values().append_value(text));
+                for text in texts {
+                    column.values().append_value(text);
+                }
                 column.append(true);
                 return texts.iter().map(String::len).sum();
             }
             (Self::Texts(column), _) => column.append(false),
             (Self::Ints(column), Cell::Ints(numbers)) => {
-                numbers.iter().for_each(|number| column.values().append_value(*number as i32));
+                for number in numbers {
+                    column.values().append_value(*number as i32);
+                }
                 column.append(true);
             }
             (Self::Ints(column), _) => column.append(false),
             (Self::Longs(column), Cell::Ints(numbers)) => {
-                numbers.iter().for_each(|number| column.values().append_value(*number));
+                for number in numbers {
+                    column.values().append_value(*number);
+                }
                 column.append(true);
             }
             (Self::Longs(column), _) => column.append(false),
@@ -228,7 +235,7 @@ impl Column {
 pub(crate) struct Rows {
     schema: SchemaRef,
     columns: Vec<Column>,
-    rows: usize,
+    count: usize,
     bytes: usize,
     complete: Vec<RecordBatch>,
 }
@@ -236,7 +243,7 @@ pub(crate) struct Rows {
 impl Rows {
     pub(crate) fn new(columns: &[ColumnOf]) -> Self {
         let builders = columns.iter().map(|(_, kind)| kind.builder()).collect();
-        Self { schema: schema(columns), columns: builders, rows: 0, bytes: 0, complete: Vec::new() }
+        Self { schema: schema(columns), columns: builders, count: 0, bytes: 0, complete: Vec::new() }
     }
 
     /// Appends a row, which has a cell for each column.
@@ -244,15 +251,15 @@ impl Rows {
         for (column, cell) in self.columns.iter_mut().zip(cells) {
             self.bytes = self.bytes.saturating_add(column.push(cell));
         }
-        self.rows = self.rows.saturating_add(1);
-        if self.rows >= MAX_ROWS || self.bytes >= MAX_BYTES { self.complete() } else { Ok(()) }
+        self.count = self.count.saturating_add(1);
+        if self.count >= MAX_ROWS || self.bytes >= MAX_BYTES { self.complete() } else { Ok(()) }
     }
 
     fn complete(&mut self) -> Result<(), ArrowError> {
-        if self.rows > 0 {
+        if self.count > 0 {
             let columns = self.columns.iter_mut().map(Column::finish).collect();
             self.complete.push(RecordBatch::try_new(Arc::clone(&self.schema), columns)?);
-            (self.rows, self.bytes) = (0, 0);
+            (self.count, self.bytes) = (0, 0);
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
 //! The replayed metadata log is the image that Kafka's own classes make of it.
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test")]
 
 mod common;
 
