@@ -24,7 +24,7 @@ def constant(name: str) -> int:
 def test_limits_and_their_defaults() -> None:
     text = (ROOT / "SECURITY.md").read_text()
     listed = [int(each) for each in re.findall(r"^\| [^|]+ \| (\d+)[^|]* \|", text, re.MULTILINE)]
-    parameters = inspect.signature(kc.scan).parameters
+    parameters = inspect.signature(kc.ScanOptions).parameters
     assert listed == [
         kc.DEFAULT_MAX_OUTPUT_SIZE,
         constant("MAX_MESSAGE_SET_NESTING"),

@@ -113,7 +113,14 @@ class ScanSettings:
 
 
 class ScanArguments(TypedDict, total=False):
-    """Keyword arguments of :func:`kafkacomp.scan` for a source that was opened, as a :class:`kafkacomp.LogDir`."""
+    """Keyword arguments of :func:`kafkacomp.scan` for a source that was opened, as a :class:`kafkacomp.LogDir`.
+
+    >>> from typing import Unpack
+    >>> from kafkacomp import LogDir
+    >>> from kafkacomp.typing import ScanArguments
+    >>> def count(logs: LogDir, **arguments: Unpack[ScanArguments]) -> int:
+    ...     return logs.scan(**arguments).read_all().num_rows
+    """
 
     columns: Iterable[str] | None
     topics: Iterable[str] | None
@@ -130,7 +137,13 @@ class ScanArguments(TypedDict, total=False):
 
 
 class SourceArguments(ScanArguments, total=False):
-    """All keyword arguments of :func:`kafkacomp.scan`."""
+    """All keyword arguments of :func:`kafkacomp.scan`.
+
+    >>> import kafkacomp as kc
+    >>> from kafkacomp.typing import SourceArguments
+    >>> committed: SourceArguments = {"isolation_level": "read_committed", "storage_options": {"anon": True}}
+    >>> kc.scan("s3://bucket/prefix", **committed)  # doctest: +SKIP
+    """
 
     store: object
     storage_options: Mapping[str, object] | None

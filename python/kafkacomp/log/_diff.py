@@ -28,7 +28,13 @@ _OPTIONS = ScanOptions()
 
 @dataclass(frozen=True)
 class Difference:
-    """The first difference between the records of a partition in two logs."""
+    """The first difference between the records of a partition in two logs.
+
+    >>> import kafkacomp as kc
+    >>> report = kc.log.diff(example, kc.write(kc.scan(example, end_offset=4), target).path)
+    >>> [(each.topic, each.partition, each.offset) for each in report.differences]
+    [('orders', 3, 4)]
+    """
 
     topic: str | None
     partition: int | None
@@ -40,7 +46,13 @@ class Difference:
 
 @dataclass(frozen=True)
 class DiffReport:
-    """What :func:`diff` found."""
+    """What :func:`diff` found.
+
+    >>> import kafkacomp as kc
+    >>> report = kc.log.diff(example, example)
+    >>> report.is_same, report.num_records, report.num_partitions
+    (True, 5, 1)
+    """
 
     #: The number of records that both logs have, up to the first difference of each partition.
     num_records: int
