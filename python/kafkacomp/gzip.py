@@ -10,23 +10,11 @@ Kafka accepts, which is more.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypedDict, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import bytes_view, checked_max_output_size, optional_max_output_size
-from kafkacomp._codecs.file import (
-    CompressedFile,
-    FileArgument,
-    ReadMode,
-    ReadOptions,
-    ReadTextMode,
-    ReadTextOptions,
-    TextOptions,
-    WriteMode,
-    WriteTextMode,
-    open_file,
-    refuse_options,
-)
+from kafkacomp._codecs.file import CompressedFile, open_file
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType
 from kafkacomp.exceptions import DecompressionError
@@ -37,7 +25,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-_MAGIC = 2  # any: only LZ4 depends on it
+    from kafkacomp._codecs import options as of
+    from kafkacomp._codecs.file import FileArgument
 
 __all__ = [
     "COMPRESSION_LEVEL_DEFAULT",
@@ -55,6 +44,8 @@ __all__ = [
 COMPRESSION_LEVEL_DEFAULT: Final = -1
 #: The error of corrupt data, under the name that PEP 784 gives it.
 GzipError = DecompressionError
+
+_MAGIC: Final = 2  # any: only LZ4 depends on it
 
 
 def compress(data: Buffer, level: int | None = -1) -> bytes:
@@ -98,14 +89,11 @@ def decompress(data: Buffer, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) 
 
 
 def decompress_into(data: Buffer, out: Buffer) -> int:
-    """Decompress all members of ``data`` into the beginning of ``out``.
+    """Decompress all members of ``data`` into the beginning of ``out``, and return the number of bytes written.
 
     Args:
         data: Bytes-like; ``bytes`` are read without a copy, other objects are copied once.
         out: A writable, contiguous buffer. Nothing is written to it before all has been decompressed.
-
-    Returns:
-        The number of bytes written.
 
     Raises:
         DecompressionError: the data are corrupt (``TruncatedError`` if they are truncated).
@@ -115,8 +103,7 @@ def decompress_into(data: Buffer, out: Buffer) -> int:
     Example:
         >>> from kafkacomp import gzip
         >>> out = bytearray(1024)
-        >>> size = gzip.decompress_into(gzip.compress(b"content"), out)
-        >>> bytes(out[:size])
+        >>> bytes(out[:gzip.decompress_into(gzip.compress(b"content"), out)])
         b'content'
     """
     return _kafkacomp.decompress_into(data, out, CompressionType.GZIP, "standard")
@@ -124,10 +111,6 @@ def decompress_into(data: Buffer, out: Buffer) -> int:
 
 class GzipCompressor(_kafkacomp.Compressor):
     """Compress data incrementally, with the interface of PEP 784; may be used from several threads.
-
-    ``compress(data, mode=CONTINUE)`` returns the compressed bytes that are ready. ``FLUSH_BLOCK`` returns all bytes so
-    far, so that a reader can decompress them; ``FLUSH_FRAME`` ends the member, and later data begin a new one.
-    ``flush(mode=FLUSH_FRAME)`` does the same without data. ``last_mode`` is the mode of the last call.
 
     Args:
         level: As for :func:`compress`.
@@ -149,54 +132,34 @@ class GzipCompressor(_kafkacomp.Compressor):
 
 
 class GzipDecompressor(_kafkacomp.Decompressor):
-    """Decompress one member incrementally.
-
-    It has the interface of PEP 784, and may be used from several threads.
-
-    ``decompress(data, max_length=-1)`` returns at most ``max_length`` bytes and keeps the rest of its input; while
-    ``needs_input`` is false, call it with ``b""`` for more. At the end ``eof`` is true, and ``unused_data`` contains
-    the bytes after it.
-
-    Corrupt data raise DecompressionError; with ``max_length``, the content before them is returned first.
+    """Decompress one member incrementally, with the interface of PEP 784; may be used from several threads.
 
     Args:
         max_output_size: The most bytes to return in all (else OutputLimitError); None for no limit. The memory in use
             is bounded by the codec's blocks and window in any case.
 
     Raises:
-        ValueError: an argument has an unknown value.
-        EOFError: by ``decompress`` after the end.
+        ValueError: ``max_output_size`` is not positive.
 
     Example:
         >>> from kafkacomp import gzip
         >>> data = gzip.compress(b"content")
         >>> decompressor = gzip.GzipDecompressor()
-        >>> decompressor.decompress(data[:5]) + decompressor.decompress(data[5:])
-        b'content'
-        >>> decompressor.eof
-        True
+        >>> decompressor.decompress(data[:5]) + decompressor.decompress(data[5:]), decompressor.eof
+        (b'content', True)
     """
 
     def __new__(cls, *, max_output_size: int | None = DEFAULT_MAX_OUTPUT_SIZE) -> Self:
         """See the class."""
-        return super().__new__(
-            cls, CompressionType.GZIP, "standard", None, optional_max_output_size(max_output_size), frames=False
-        )
-
-
-class _WriteOptions(TypedDict, total=False):
-    level: int | None
-
-
-class _WriteTextOptions(_WriteOptions, TextOptions, total=False):
-    pass
+        cap = optional_max_output_size(max_output_size)
+        return super().__new__(cls, CompressionType.GZIP, "standard", None, cap, frames=False)
 
 
 class GzipFile(CompressedFile):
     """A gzip file: a binary file with the interface of PEP 784's ``ZstdFile``.
 
-    The content of all members is read as one stream; one member is written. Reading is as strict as :func:`decompress`;
-    seeking backwards decompresses from the start. May be used from several threads.
+    The content of all members is read as one stream, as strictly as by :func:`decompress`; one member is
+    written. Seeking backwards decompresses from the start. May be used from several threads.
 
     Args:
         file: A path, or an object with ``read`` or ``write``, which stays open when this file is closed.
@@ -210,78 +173,60 @@ class GzipFile(CompressedFile):
 
     Example:
         >>> from kafkacomp import gzip
-        >>> with gzip.GzipFile(target, "wb", level=9) as file:
+        >>> with gzip.GzipFile(target, "wb", level=9) as file:  # target is a path, such as "orders.gz"
         ...     file.write(b"content")
         7
         >>> with gzip.GzipFile(target) as file:
         ...     file.read()
         b'content'
-
-        ``target`` is a path, such as ``"orders.gz"``.
     """
 
     @overload
-    def __init__(self, file: FileArgument, mode: ReadMode = "r", **options: Unpack[ReadOptions]) -> None: ...
+    def __init__(self, file: FileArgument, mode: of.ReadMode = "r", **options: Unpack[of.ReadOptions]) -> None: ...
     @overload
-    def __init__(self, file: FileArgument, mode: WriteMode, **options: Unpack[_WriteOptions]) -> None: ...
+    def __init__(self, file: FileArgument, mode: of.WriteMode, **options: Unpack[of.WriteOptions]) -> None: ...
     def __init__(
         self, file: FileArgument, mode: str = "r", *, level: int | None = None, max_output_size: int | None = None
     ) -> None:
-        """See the class."""
-        refuse_options(mode, reading=True, level=level)
-        refuse_options(mode, reading=False, max_output_size=max_output_size)
         cap = optional_max_output_size(max_output_size)
         super().__init__(
             file,
             mode,
-            make_compressor=lambda: GzipCompressor(level),
+            make_compressor=partial(GzipCompressor, level),
             make_decompressor=lambda: _kafkacomp.Decompressor(CompressionType.GZIP, "standard", None, cap, frames=True),
+            only_reading={"max_output_size": max_output_size},
+            only_writing={"level": level},
             may_be_empty=True,
         )
 
 
 @overload
-def open(file: FileArgument, mode: ReadMode = "rb", **options: Unpack[ReadOptions]) -> GzipFile: ...
+def open(file: FileArgument, mode: of.ReadMode = "rb", **options: Unpack[of.ReadOptions]) -> GzipFile: ...
 @overload
-def open(file: FileArgument, mode: WriteMode, **options: Unpack[_WriteOptions]) -> GzipFile: ...
+def open(file: FileArgument, mode: of.WriteMode, **options: Unpack[of.WriteOptions]) -> GzipFile: ...
 @overload
-def open(file: FileArgument, mode: ReadTextMode, **options: Unpack[ReadTextOptions]) -> io.TextIOWrapper: ...
+def open(file: FileArgument, mode: of.ReadTextMode, **options: Unpack[of.ReadTextOptions]) -> io.TextIOWrapper: ...
 @overload
-def open(file: FileArgument, mode: WriteTextMode, **options: Unpack[_WriteTextOptions]) -> io.TextIOWrapper: ...
-def open(
-    file: FileArgument,
-    mode: str = "rb",
-    *,
-    level: int | None = None,
-    max_output_size: int | None = None,
-    encoding: str | None = None,
-    errors: str | None = None,
-    newline: str | None = None,
-) -> GzipFile | io.TextIOWrapper:
+def open(file: FileArgument, mode: of.WriteTextMode, **options: Unpack[of.WriteTextOptions]) -> io.TextIOWrapper: ...
+def open(file: FileArgument, mode: str = "rb", **options: Any) -> GzipFile | io.TextIOWrapper:
     """Open a gzip file, in binary or text mode.
 
     Args:
-        file: As for :class:`GzipFile`, like the other arguments.
+        file: As for :class:`GzipFile`.
         mode: A binary mode, or "rt", "wt", "xt" or "at" for text.
-        level: As for :func:`compress`.
-        max_output_size: The most bytes of content to read.
-        encoding: Only for text modes, like the next two arguments: as in the built-in :func:`open`.
-        errors: How encoding errors are handled.
-        newline: How line endings are translated.
+        **options: As for :class:`GzipFile`; in text modes also ``encoding``, ``errors`` and ``newline``, as in the
+            built-in :func:`open`.
 
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.
 
     Example:
         >>> from kafkacomp import gzip
-        >>> with gzip.open(target, "wt", encoding="utf-8") as file:
+        >>> with gzip.open(target, "wt", encoding="utf-8") as file:  # target is a path, such as "orders.gz"
         ...     file.write("text")
         4
         >>> with gzip.open(target, "rt", encoding="utf-8") as file:
         ...     list(file)
         ['text']
-
-        ``target`` is a path, such as ``"orders.gz"``.
     """
-    make_file = partial(GzipFile, file, level=level, max_output_size=max_output_size)
-    return open_file(make_file, mode, encoding, errors, newline)
+    return open_file(partial(GzipFile, file), mode, options)

@@ -15,22 +15,12 @@ Kafka 0.8.2 and 0.9, and all later writers of message format 0, include the magi
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypedDict, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args, overload
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import checked_max_output_size, one_of, optional_max_output_size
-from kafkacomp._codecs.file import (
-    CompressedFile,
-    FileArgument,
-    ReadMode,
-    ReadOptions,
-    ReadTextMode,
-    TextOptions,
-    WriteMode,
-    WriteTextMode,
-    open_file,
-    refuse_options,
-)
+from kafkacomp._codecs.file import CompressedFile, open_file
+from kafkacomp._codecs.options import HeaderChecksum, HeaderChecksumWritten
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType
 from kafkacomp.exceptions import DecompressionError
@@ -40,6 +30,9 @@ if TYPE_CHECKING:
     from typing import Self, Unpack
 
     from typing_extensions import Buffer
+
+    from kafkacomp._codecs import options as of
+    from kafkacomp._codecs.file import FileArgument
 
 __all__ = [
     "COMPRESSION_LEVEL_DEFAULT",
@@ -63,9 +56,7 @@ COMPRESSION_LEVEL_DEFAULT: Final = 9
 #: The error of corrupt data, under the name that PEP 784 gives it.
 LZ4Error = DecompressionError
 
-HeaderChecksum = Literal["standard", "broken", "either", "ignore"]
-HeaderChecksumWritten = Literal["standard", "broken"]
-HeaderChecksumRule = Literal["standard", "broken", "both", "neither"]
+HeaderChecksumRule: TypeAlias = Literal["standard", "broken", "both", "neither"]
 
 
 class FrameOptions(NamedTuple):
@@ -190,20 +181,17 @@ def decompress(
         >>> lz4.decompress(lz4.compress(b"content"), max_output_size=1024)
         b'content'
     """
-    one_of("header_checksum", header_checksum, get_args(HeaderChecksum))
+    _check(header_checksum)
     return _kafkacomp.decompress(data, CompressionType.LZ4, header_checksum, checked_max_output_size(max_output_size))
 
 
 def decompress_into(data: Buffer, out: Buffer, *, header_checksum: HeaderChecksum = "standard") -> int:
-    """Decompress all frames of ``data`` into the beginning of ``out``.
+    """Decompress all frames of ``data`` into the beginning of ``out``, and return the number of bytes written.
 
     Args:
         data: Bytes-like; ``bytes`` are read without a copy, other objects are copied once.
         out: A writable, contiguous buffer. Nothing is written to it before all has been decompressed.
         header_checksum: As for :func:`decompress`.
-
-    Returns:
-        The number of bytes written.
 
     Raises:
         DecompressionError: the data are corrupt (``TruncatedError`` if they are truncated).
@@ -214,11 +202,10 @@ def decompress_into(data: Buffer, out: Buffer, *, header_checksum: HeaderChecksu
     Example:
         >>> from kafkacomp import lz4
         >>> out = bytearray(1024)
-        >>> size = lz4.decompress_into(lz4.compress(b"content"), out)
-        >>> bytes(out[:size])
+        >>> bytes(out[: lz4.decompress_into(lz4.compress(b"content"), out)])
         b'content'
     """
-    one_of("header_checksum", header_checksum, get_args(HeaderChecksum))
+    _check(header_checksum)
     return _kafkacomp.decompress_into(data, out, CompressionType.LZ4, header_checksum)
 
 
@@ -241,12 +228,12 @@ def get_frame_info(data: Buffer) -> FrameInfo:
     return _kafkacomp.lz4_frame_info(data)
 
 
+def _check(header_checksum: HeaderChecksum) -> None:
+    one_of("header_checksum", header_checksum, get_args(HeaderChecksum))
+
+
 class LZ4Compressor(_kafkacomp.Compressor):
     """Compress data incrementally, with the interface of PEP 784; may be used from several threads.
-
-    ``compress(data, mode=CONTINUE)`` returns the compressed bytes that are ready. ``FLUSH_BLOCK`` returns all bytes so
-    far, so that a reader can decompress them; ``FLUSH_FRAME`` ends the frame, and later data begin a new one.
-    ``flush(mode=FLUSH_FRAME)`` does the same without data. ``last_mode`` is the mode of the last call.
 
     Args:
         level: As for :func:`compress`, like the other arguments. The content size cannot be written, because it is
@@ -282,15 +269,9 @@ class LZ4Compressor(_kafkacomp.Compressor):
 
 
 class LZ4Decompressor(_kafkacomp.Decompressor):
-    """Decompress one frame incrementally; it may be a skippable frame.
+    """Decompress one frame, which may be a skippable one, incrementally; may be used from several threads.
 
-    It has the interface of PEP 784, and may be used from several threads.
-
-    ``decompress(data, max_length=-1)`` returns at most ``max_length`` bytes and keeps the rest of its input; while
-    ``needs_input`` is false, call it with ``b""`` for more. At the end ``eof`` is true, and ``unused_data`` contains
-    the bytes after it.
-
-    Corrupt data raise DecompressionError; with ``max_length``, the content before them is returned first.
+    It has the interface of PEP 784.
 
     Args:
         header_checksum: As for :func:`decompress`.
@@ -298,54 +279,30 @@ class LZ4Decompressor(_kafkacomp.Decompressor):
             is bounded by the codec's blocks and window in any case.
 
     Raises:
-        ValueError: an argument has an unknown value.
-        EOFError: by ``decompress`` after the end.
+        ValueError: unknown ``header_checksum``, or ``max_output_size`` is not positive.
 
     Example:
         >>> from kafkacomp import lz4
         >>> data = lz4.compress(b"content")
         >>> decompressor = lz4.LZ4Decompressor()
-        >>> decompressor.decompress(data[:5]) + decompressor.decompress(data[5:])
-        b'content'
-        >>> decompressor.eof
-        True
+        >>> decompressor.decompress(data[:5]) + decompressor.decompress(data[5:]), decompressor.eof
+        (b'content', True)
     """
 
     def __new__(
         cls, *, header_checksum: HeaderChecksum = "standard", max_output_size: int | None = DEFAULT_MAX_OUTPUT_SIZE
     ) -> Self:
         """See the class."""
-        one_of("header_checksum", header_checksum, get_args(HeaderChecksum))
-        return super().__new__(
-            cls, CompressionType.LZ4, header_checksum, None, optional_max_output_size(max_output_size), frames=False
-        )
-
-
-class _ReadOptions(ReadOptions, total=False):
-    header_checksum: HeaderChecksum
-
-
-class _ReadTextOptions(_ReadOptions, TextOptions, total=False):
-    pass
-
-
-class _WriteOptions(TypedDict, total=False):
-    level: int | None
-    header_checksum: HeaderChecksumWritten
-    block_size: int | None
-    block_checksum: bool | None
-    content_checksum: bool | None
-
-
-class _WriteTextOptions(_WriteOptions, TextOptions, total=False):
-    pass
+        _check(header_checksum)
+        cap = optional_max_output_size(max_output_size)
+        return super().__new__(cls, CompressionType.LZ4, header_checksum, None, cap, frames=False)
 
 
 class LZ4File(CompressedFile):
     """An LZ4 file: a binary file with the interface of PEP 784's ``ZstdFile``.
 
-    The content of all frames is read as one stream; one frame is written. Reading is as strict as :func:`decompress`;
-    seeking backwards decompresses from the start. May be used from several threads.
+    The content of all frames is read as one stream, as strictly as by :func:`decompress`; one frame is
+    written. Seeking backwards decompresses from the start. May be used from several threads.
 
     Args:
         file: A path, or an object with ``read`` or ``write``, which stays open when this file is closed.
@@ -364,20 +321,18 @@ class LZ4File(CompressedFile):
 
     Example:
         >>> from kafkacomp import lz4
-        >>> with lz4.LZ4File(target, "wb", level=12) as file:
+        >>> with lz4.LZ4File(target, "wb", level=12) as file:  # target is a path, such as "orders.lz4"
         ...     file.write(b"content")
         7
         >>> with lz4.LZ4File(target) as file:
         ...     file.read()
         b'content'
-
-        ``target`` is a path, such as ``"orders.lz4"``.
     """
 
     @overload
-    def __init__(self, file: FileArgument, mode: ReadMode = "r", **options: Unpack[_ReadOptions]) -> None: ...
+    def __init__(self, file: FileArgument, mode: of.ReadMode = "r", **options: Unpack[of.LZ4ReadOptions]) -> None: ...
     @overload
-    def __init__(self, file: FileArgument, mode: WriteMode, **options: Unpack[_WriteOptions]) -> None: ...
+    def __init__(self, file: FileArgument, mode: of.WriteMode, **options: Unpack[of.LZ4WriteOptions]) -> None: ...
     def __init__(
         self,
         file: FileArgument,
@@ -390,11 +345,7 @@ class LZ4File(CompressedFile):
         content_checksum: bool | None = None,
         max_output_size: int | None = None,
     ) -> None:
-        """See the class."""
-        writing = {"block_size": block_size, "block_checksum": block_checksum, "content_checksum": content_checksum}
-        refuse_options(mode, reading=True, level=level, **writing)
-        refuse_options(mode, reading=False, max_output_size=max_output_size)
-        one_of("header_checksum", header_checksum, get_args(HeaderChecksum))
+        _check(header_checksum)
         cap = optional_max_output_size(max_output_size)
         options = FrameOptions(header_checksum, block_size or 65536, bool(block_checksum), bool(content_checksum))
         super().__init__(
@@ -404,60 +355,43 @@ class LZ4File(CompressedFile):
             make_decompressor=lambda: _kafkacomp.Decompressor(
                 CompressionType.LZ4, header_checksum, None, cap, frames=True
             ),
+            only_reading={"max_output_size": max_output_size},
+            only_writing={
+                "level": level,
+                "block_size": block_size,
+                "block_checksum": block_checksum,
+                "content_checksum": content_checksum,
+            },
         )
 
 
 @overload
-def open(file: FileArgument, mode: ReadMode = "rb", **options: Unpack[_ReadOptions]) -> LZ4File: ...
+def open(file: FileArgument, mode: of.ReadMode = "rb", **options: Unpack[of.LZ4ReadOptions]) -> LZ4File: ...
 @overload
-def open(file: FileArgument, mode: WriteMode, **options: Unpack[_WriteOptions]) -> LZ4File: ...
+def open(file: FileArgument, mode: of.WriteMode, **options: Unpack[of.LZ4WriteOptions]) -> LZ4File: ...
 @overload
-def open(file: FileArgument, mode: ReadTextMode, **options: Unpack[_ReadTextOptions]) -> io.TextIOWrapper: ...
+def open(file: FileArgument, mode: of.ReadTextMode, **options: Unpack[of.LZ4ReadTextOptions]) -> io.TextIOWrapper: ...
 @overload
-def open(file: FileArgument, mode: WriteTextMode, **options: Unpack[_WriteTextOptions]) -> io.TextIOWrapper: ...
-def open(
-    file: FileArgument,
-    mode: str = "rb",
-    *,
-    level: int | None = None,
-    header_checksum: HeaderChecksum = "standard",
-    block_size: int | None = None,
-    block_checksum: bool | None = None,
-    content_checksum: bool | None = None,
-    max_output_size: int | None = None,
-    encoding: str | None = None,
-    errors: str | None = None,
-    newline: str | None = None,
-) -> LZ4File | io.TextIOWrapper:
+def open(file: FileArgument, mode: of.WriteTextMode, **options: Unpack[of.LZ4WriteTextOptions]) -> io.TextIOWrapper: ...
+def open(file: FileArgument, mode: str = "rb", **options: Any) -> LZ4File | io.TextIOWrapper:
     """Open an LZ4 file, in binary or text mode.
 
     Args:
-        file: As for :class:`LZ4File`, like the other arguments.
+        file: As for :class:`LZ4File`.
         mode: A binary mode, or "rt", "wt", "xt" or "at" for text.
-        level: As for :func:`compress`.
-        header_checksum: Which header checksum is written, or which are read.
-        block_size: The largest block in bytes.
-        block_checksum: Whether each block gets a checksum.
-        content_checksum: Whether a checksum of the content follows the EndMark.
-        max_output_size: The most bytes of content to read.
-        encoding: Only for text modes, like the next two arguments: as in the built-in :func:`open`.
-        errors: How encoding errors are handled.
-        newline: How line endings are translated.
+        **options: As for :class:`LZ4File`; in text modes also ``encoding``, ``errors`` and ``newline``, as in the
+            built-in :func:`open`.
 
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.
 
     Example:
         >>> from kafkacomp import lz4
-        >>> with lz4.open(target, "wt", encoding="utf-8") as file:
+        >>> with lz4.open(target, "wt", encoding="utf-8") as file:  # target is a path, such as "orders.lz4"
         ...     file.write("text")
         4
         >>> with lz4.open(target, "rt", encoding="utf-8") as file:
         ...     list(file)
         ['text']
-
-        ``target`` is a path, such as ``"orders.lz4"``.
     """
-    writing = {"block_size": block_size, "block_checksum": block_checksum, "content_checksum": content_checksum}
-    options = {"level": level, "header_checksum": header_checksum, "max_output_size": max_output_size, **writing}
-    return open_file(partial(LZ4File, file, **options), mode, encoding, errors, newline)
+    return open_file(partial(LZ4File, file), mode, options)

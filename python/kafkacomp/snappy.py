@@ -10,23 +10,11 @@ corruption that leaves the data well-formed is not detected.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import checked_max_output_size, optional_max_output_size
-from kafkacomp._codecs.file import (
-    CompressedFile,
-    FileArgument,
-    ReadMode,
-    ReadOptions,
-    ReadTextMode,
-    ReadTextOptions,
-    TextOptions,
-    WriteMode,
-    WriteTextMode,
-    open_file,
-    refuse_options,
-)
+from kafkacomp._codecs.file import CompressedFile, open_file
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType
 from kafkacomp.exceptions import DecompressionError
@@ -37,7 +25,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-_MAGIC = 2  # any: only LZ4 depends on it
+    from kafkacomp._codecs import options as of
+    from kafkacomp._codecs.file import FileArgument
 
 __all__ = [
     "SnappyCompressor",
@@ -52,6 +41,8 @@ __all__ = [
 
 #: The error of corrupt data, under the name that PEP 784 gives it.
 SnappyError = DecompressionError
+
+_MAGIC: Final = 2  # any: only LZ4 depends on it
 
 
 def compress(data: Buffer) -> bytes:
@@ -88,14 +79,11 @@ def decompress(data: Buffer, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) 
 
 
 def decompress_into(data: Buffer, out: Buffer) -> int:
-    """Decompress all streams, or the raw block, of ``data`` into the beginning of ``out``.
+    """Decompress ``data`` into the beginning of ``out``, and return the number of bytes written.
 
     Args:
         data: Bytes-like; ``bytes`` are read without a copy, other objects are copied once.
         out: A writable, contiguous buffer. Nothing is written to it before all has been decompressed.
-
-    Returns:
-        The number of bytes written.
 
     Raises:
         DecompressionError: the data are corrupt (``TruncatedError`` if they are truncated).
@@ -105,8 +93,7 @@ def decompress_into(data: Buffer, out: Buffer) -> int:
     Example:
         >>> from kafkacomp import snappy
         >>> out = bytearray(1024)
-        >>> size = snappy.decompress_into(snappy.compress(b"content"), out)
-        >>> bytes(out[:size])
+        >>> bytes(out[:snappy.decompress_into(snappy.compress(b"content"), out)])
         b'content'
     """
     return _kafkacomp.decompress_into(data, out, CompressionType.SNAPPY, "standard")
@@ -114,10 +101,6 @@ def decompress_into(data: Buffer, out: Buffer) -> int:
 
 class SnappyCompressor(_kafkacomp.Compressor):
     """Compress data incrementally, with the interface of PEP 784; may be used from several threads.
-
-    ``compress(data, mode=CONTINUE)`` returns the compressed bytes that are ready. ``FLUSH_BLOCK`` returns all bytes so
-    far, so that a reader can decompress them; ``FLUSH_FRAME`` ends the stream, and later data begin a new one.
-    ``flush(mode=FLUSH_FRAME)`` does the same without data. ``last_mode`` is the mode of the last call.
 
     Example:
         >>> from kafkacomp import snappy
@@ -133,47 +116,37 @@ class SnappyCompressor(_kafkacomp.Compressor):
 
 
 class SnappyDecompressor(_kafkacomp.Decompressor):
-    """Decompress one raw block, or xerial streams, incrementally.
+    """Decompress one raw block, or xerial streams, incrementally; may be used from several threads.
 
-    It has the interface of PEP 784, and may be used from several threads.
-
-    ``decompress(data, max_length=-1)`` returns at most ``max_length`` bytes and keeps the rest of its input; while
-    ``needs_input`` is false, call it with ``b""`` for more. At the end of a raw block ``eof`` is true, and
-    ``unused_data`` contains the bytes after it. The format does not mark the end of a xerial stream: ``eof`` stays
-    false, and further streams are decompressed too.
-
-    Corrupt data raise DecompressionError; with ``max_length``, the content before them is returned first.
+    It has the interface of PEP 784. The format does not mark the end of a xerial stream: ``eof`` stays false, and
+    further streams are decompressed too.
 
     Args:
         max_output_size: The most bytes to return in all (else OutputLimitError); None for no limit. The memory in use
             is bounded by the codec's blocks and window in any case.
 
     Raises:
-        ValueError: an argument has an unknown value.
-        EOFError: by ``decompress`` after the end.
+        ValueError: ``max_output_size`` is not positive.
 
     Example:
         >>> from kafkacomp import snappy
         >>> data = snappy.compress(b"content")
         >>> decompressor = snappy.SnappyDecompressor()
-        >>> decompressor.decompress(data[:5]) + decompressor.decompress(data[5:])
-        b'content'
-        >>> decompressor.eof
-        False
+        >>> decompressor.decompress(data[:5]) + decompressor.decompress(data[5:]), decompressor.eof
+        (b'content', False)
     """
 
     def __new__(cls, *, max_output_size: int | None = DEFAULT_MAX_OUTPUT_SIZE) -> Self:
         """See the class."""
-        return super().__new__(
-            cls, CompressionType.SNAPPY, "standard", None, optional_max_output_size(max_output_size), frames=False
-        )
+        cap = optional_max_output_size(max_output_size)
+        return super().__new__(cls, CompressionType.SNAPPY, "standard", None, cap, frames=False)
 
 
 class SnappyFile(CompressedFile):
     """A snappy file: a binary file with the interface of PEP 784's ``ZstdFile``.
 
-    The content of all xerial streams is read as one stream; one xerial stream is written. Reading is as strict as
-    :func:`decompress`; seeking backwards decompresses from the start. May be used from several threads.
+    The content of all xerial streams is read as one stream, as strictly as by :func:`decompress`; one xerial stream is
+    written. Seeking backwards decompresses from the start. May be used from several threads.
 
     Args:
         file: A path, or an object with ``read`` or ``write``, which stays open when this file is closed.
@@ -186,23 +159,19 @@ class SnappyFile(CompressedFile):
 
     Example:
         >>> from kafkacomp import snappy
-        >>> with snappy.SnappyFile(target, "wb") as file:
+        >>> with snappy.SnappyFile(target, "wb") as file:  # target is a path, such as "orders.snappy"
         ...     file.write(b"content")
         7
         >>> with snappy.SnappyFile(target) as file:
         ...     file.read()
         b'content'
-
-        ``target`` is a path, such as ``"orders.snappy"``.
     """
 
     @overload
-    def __init__(self, file: FileArgument, mode: ReadMode = "r", **options: Unpack[ReadOptions]) -> None: ...
+    def __init__(self, file: FileArgument, mode: of.ReadMode = "r", **options: Unpack[of.ReadOptions]) -> None: ...
     @overload
-    def __init__(self, file: FileArgument, mode: WriteMode) -> None: ...
+    def __init__(self, file: FileArgument, mode: of.WriteMode) -> None: ...
     def __init__(self, file: FileArgument, mode: str = "r", *, max_output_size: int | None = None) -> None:
-        """See the class."""
-        refuse_options(mode, reading=False, max_output_size=max_output_size)
         cap = optional_max_output_size(max_output_size)
         super().__init__(
             file,
@@ -211,49 +180,38 @@ class SnappyFile(CompressedFile):
             make_decompressor=lambda: _kafkacomp.Decompressor(
                 CompressionType.SNAPPY, "standard", None, cap, frames=True
             ),
+            only_reading={"max_output_size": max_output_size},
+            only_writing={},
         )
 
 
 @overload
-def open(file: FileArgument, mode: ReadMode = "rb", **options: Unpack[ReadOptions]) -> SnappyFile: ...
+def open(file: FileArgument, mode: of.ReadMode = "rb", **options: Unpack[of.ReadOptions]) -> SnappyFile: ...
 @overload
-def open(file: FileArgument, mode: WriteMode) -> SnappyFile: ...
+def open(file: FileArgument, mode: of.WriteMode) -> SnappyFile: ...
 @overload
-def open(file: FileArgument, mode: ReadTextMode, **options: Unpack[ReadTextOptions]) -> io.TextIOWrapper: ...
+def open(file: FileArgument, mode: of.ReadTextMode, **options: Unpack[of.ReadTextOptions]) -> io.TextIOWrapper: ...
 @overload
-def open(file: FileArgument, mode: WriteTextMode, **options: Unpack[TextOptions]) -> io.TextIOWrapper: ...
-def open(
-    file: FileArgument,
-    mode: str = "rb",
-    *,
-    max_output_size: int | None = None,
-    encoding: str | None = None,
-    errors: str | None = None,
-    newline: str | None = None,
-) -> SnappyFile | io.TextIOWrapper:
+def open(file: FileArgument, mode: of.WriteTextMode, **options: Unpack[of.TextOptions]) -> io.TextIOWrapper: ...
+def open(file: FileArgument, mode: str = "rb", **options: Any) -> SnappyFile | io.TextIOWrapper:
     """Open a snappy file, in binary or text mode.
 
     Args:
-        file: As for :class:`SnappyFile`, like the other arguments.
+        file: As for :class:`SnappyFile`.
         mode: A binary mode, or "rt", "wt", "xt" or "at" for text.
-        max_output_size: The most bytes of content to read.
-        encoding: Only for text modes, like the next two arguments: as in the built-in :func:`open`.
-        errors: How encoding errors are handled.
-        newline: How line endings are translated.
+        **options: As for :class:`SnappyFile`; in text modes also ``encoding``, ``errors`` and ``newline``, as in the
+            built-in :func:`open`.
 
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.
 
     Example:
         >>> from kafkacomp import snappy
-        >>> with snappy.open(target, "wt", encoding="utf-8") as file:
+        >>> with snappy.open(target, "wt", encoding="utf-8") as file:  # target is a path, such as "orders.snappy"
         ...     file.write("text")
         4
         >>> with snappy.open(target, "rt", encoding="utf-8") as file:
         ...     list(file)
         ['text']
-
-        ``target`` is a path, such as ``"orders.snappy"``.
     """
-    make_file = partial(SnappyFile, file, max_output_size=max_output_size)
-    return open_file(make_file, mode, encoding, errors, newline)
+    return open_file(partial(SnappyFile, file), mode, options)

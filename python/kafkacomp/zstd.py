@@ -11,23 +11,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypedDict, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, overload
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import checked_max_output_size, optional_max_output_size
-from kafkacomp._codecs.file import (
-    CompressedFile,
-    FileArgument,
-    ReadMode,
-    ReadOptions,
-    ReadTextMode,
-    ReadTextOptions,
-    TextOptions,
-    WriteMode,
-    WriteTextMode,
-    open_file,
-    refuse_options,
-)
+from kafkacomp._codecs.file import CompressedFile, open_file
+from kafkacomp._codecs.options import TextOptions, WriteOptions
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._types import CompressionType
 from kafkacomp.exceptions import DecompressionError
@@ -38,7 +27,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-_MAGIC = 2  # any: only LZ4 depends on it
+    from kafkacomp._codecs import options as of
+    from kafkacomp._codecs.file import FileArgument
 
 __all__ = [
     "COMPRESSION_LEVEL_DEFAULT",
@@ -60,6 +50,8 @@ COMPRESSION_LEVEL_DEFAULT: Final = 3
 #: The error of corrupt data, under the name that PEP 784 gives it.
 ZstdError = DecompressionError
 
+_MAGIC: Final = 2  # any: only LZ4 depends on it
+
 
 class CompressionParameter(enum.IntEnum):
     """The keys of ``options`` (PEP 784); everything else about a frame is as Kafka writes it.
@@ -74,7 +66,7 @@ class CompressionParameter(enum.IntEnum):
     compression_level = 100
 
 
-_Options: TypeAlias = "Mapping[CompressionParameter, int] | Mapping[int, int]"
+Options: TypeAlias = "Mapping[CompressionParameter, int] | Mapping[int, int]"
 
 
 class FrameInfo(NamedTuple):
@@ -113,7 +105,7 @@ def get_frame_info(frame_buffer: Buffer) -> FrameInfo:
     return _kafkacomp.zstd_frame_info(frame_buffer)
 
 
-def _level(level: int | None, options: _Options | None) -> int | None:
+def _level(level: int | None, options: Options | None) -> int | None:
     """The level of the arguments ``level`` and ``options``, of which one can be given."""
     if options is None:
         return level
@@ -127,7 +119,7 @@ def _level(level: int | None, options: _Options | None) -> int | None:
     return dict(options).get(CompressionParameter.compression_level)
 
 
-def compress(data: Buffer, level: int | None = None, options: _Options | None = None) -> bytes:
+def compress(data: Buffer, level: int | None = None, options: Options | None = None) -> bytes:
     """Compress ``data`` to one frame.
 
     Args:
@@ -167,14 +159,11 @@ def decompress(data: Buffer, *, max_output_size: int = DEFAULT_MAX_OUTPUT_SIZE) 
 
 
 def decompress_into(data: Buffer, out: Buffer) -> int:
-    """Decompress all frames of ``data`` into the beginning of ``out``.
+    """Decompress all frames of ``data`` into the beginning of ``out``, and return the number of bytes written.
 
     Args:
         data: Bytes-like; ``bytes`` are read without a copy, other objects are copied once.
         out: A writable, contiguous buffer. Nothing is written to it before all has been decompressed.
-
-    Returns:
-        The number of bytes written.
 
     Raises:
         DecompressionError: the data are corrupt (``TruncatedError`` if they are truncated).
@@ -184,8 +173,7 @@ def decompress_into(data: Buffer, out: Buffer) -> int:
     Example:
         >>> from kafkacomp import zstd
         >>> out = bytearray(1024)
-        >>> size = zstd.decompress_into(zstd.compress(b"content"), out)
-        >>> bytes(out[:size])
+        >>> bytes(out[:zstd.decompress_into(zstd.compress(b"content"), out)])
         b'content'
     """
     return _kafkacomp.decompress_into(data, out, CompressionType.ZSTD, "standard")
@@ -193,10 +181,6 @@ def decompress_into(data: Buffer, out: Buffer) -> int:
 
 class ZstdCompressor(_kafkacomp.Compressor):
     """Compress data incrementally, with the interface of PEP 784; may be used from several threads.
-
-    ``compress(data, mode=CONTINUE)`` returns the compressed bytes that are ready. ``FLUSH_BLOCK`` returns all bytes so
-    far, so that a reader can decompress them; ``FLUSH_FRAME`` ends the frame, and later data begin a new one.
-    ``flush(mode=FLUSH_FRAME)`` does the same without data. ``last_mode`` is the mode of the last call.
 
     Args:
         level: As for :func:`compress`.
@@ -214,50 +198,39 @@ class ZstdCompressor(_kafkacomp.Compressor):
         b'content'
     """
 
-    def __new__(cls, level: int | None = None, options: _Options | None = None) -> Self:
+    def __new__(cls, level: int | None = None, options: Options | None = None) -> Self:
         """See the class."""
         return super().__new__(cls, CompressionType.ZSTD, _level(level, options), _MAGIC)
 
 
 class ZstdDecompressor(_kafkacomp.Decompressor):
-    """Decompress one frame incrementally; it may be a skippable frame.
+    """Decompress one frame, which may be a skippable one, incrementally; may be used from several threads.
 
-    It has the interface of PEP 784, and may be used from several threads.
-
-    ``decompress(data, max_length=-1)`` returns at most ``max_length`` bytes and keeps the rest of its input; while
-    ``needs_input`` is false, call it with ``b""`` for more. At the end ``eof`` is true, and ``unused_data`` contains
-    the bytes after it.
-
-    Corrupt data raise DecompressionError; with ``max_length``, the content before them is returned first.
+    It has the interface of PEP 784.
 
     Args:
         max_output_size: The most bytes to return in all (else OutputLimitError); None for no limit. The memory in use
             is bounded by the codec's blocks and window in any case.
 
     Raises:
-        ValueError: an argument has an unknown value.
-        EOFError: by ``decompress`` after the end.
+        ValueError: ``max_output_size`` is not positive.
 
     Example:
         >>> from kafkacomp import zstd
         >>> data = zstd.compress(b"content")
         >>> decompressor = zstd.ZstdDecompressor()
-        >>> decompressor.decompress(data[:5]) + decompressor.decompress(data[5:])
-        b'content'
-        >>> decompressor.eof
-        True
+        >>> decompressor.decompress(data[:5]) + decompressor.decompress(data[5:]), decompressor.eof
+        (b'content', True)
     """
 
     def __new__(cls, *, max_output_size: int | None = DEFAULT_MAX_OUTPUT_SIZE) -> Self:
         """See the class."""
-        return super().__new__(
-            cls, CompressionType.ZSTD, "standard", None, optional_max_output_size(max_output_size), frames=False
-        )
+        cap = optional_max_output_size(max_output_size)
+        return super().__new__(cls, CompressionType.ZSTD, "standard", None, cap, frames=False)
 
 
-class _WriteOptions(TypedDict, total=False):
-    level: int | None
-    options: _Options | None
+class _WriteOptions(WriteOptions, total=False):
+    options: Options | None
 
 
 class _WriteTextOptions(_WriteOptions, TextOptions, total=False):
@@ -267,8 +240,8 @@ class _WriteTextOptions(_WriteOptions, TextOptions, total=False):
 class ZstdFile(CompressedFile):
     """A Zstandard file: a binary file with the interface of PEP 784's ``ZstdFile``.
 
-    The content of all frames is read as one stream; one frame is written. Reading is as strict as :func:`decompress`;
-    seeking backwards decompresses from the start. May be used from several threads.
+    The content of all frames is read as one stream, as strictly as by :func:`decompress`; one frame is
+    written. Seeking backwards decompresses from the start. May be used from several threads.
 
     Args:
         file: A path, or an object with ``read`` or ``write``, which stays open when this file is closed.
@@ -283,85 +256,65 @@ class ZstdFile(CompressedFile):
 
     Example:
         >>> from kafkacomp import zstd
-        >>> with zstd.ZstdFile(target, "wb", level=9) as file:
+        >>> with zstd.ZstdFile(target, "wb", level=9) as file:  # target is a path, such as "orders.zst"
         ...     file.write(b"content")
         7
         >>> with zstd.ZstdFile(target) as file:
         ...     file.read()
         b'content'
-
-        ``target`` is a path, such as ``"orders.zst"``.
     """
 
     @overload
-    def __init__(self, file: FileArgument, mode: ReadMode = "r", **options: Unpack[ReadOptions]) -> None: ...
+    def __init__(self, file: FileArgument, mode: of.ReadMode = "r", **options: Unpack[of.ReadOptions]) -> None: ...
     @overload
-    def __init__(self, file: FileArgument, mode: WriteMode, **options: Unpack[_WriteOptions]) -> None: ...
+    def __init__(self, file: FileArgument, mode: of.WriteMode, **options: Unpack[_WriteOptions]) -> None: ...
     def __init__(
         self,
         file: FileArgument,
         mode: str = "r",
         *,
         level: int | None = None,
-        options: _Options | None = None,
+        options: Options | None = None,
         max_output_size: int | None = None,
     ) -> None:
-        """See the class."""
-        refuse_options(mode, reading=True, level=level, options=options)
-        refuse_options(mode, reading=False, max_output_size=max_output_size)
         cap = optional_max_output_size(max_output_size)
         super().__init__(
             file,
             mode,
-            make_compressor=lambda: ZstdCompressor(level, options),
+            make_compressor=partial(ZstdCompressor, level, options),
             make_decompressor=lambda: _kafkacomp.Decompressor(CompressionType.ZSTD, "standard", None, cap, frames=True),
+            only_reading={"max_output_size": max_output_size},
+            only_writing={"level": level, "options": options},
         )
 
 
 @overload
-def open(file: FileArgument, mode: ReadMode = "rb", **options: Unpack[ReadOptions]) -> ZstdFile: ...
+def open(file: FileArgument, mode: of.ReadMode = "rb", **options: Unpack[of.ReadOptions]) -> ZstdFile: ...
 @overload
-def open(file: FileArgument, mode: WriteMode, **options: Unpack[_WriteOptions]) -> ZstdFile: ...
+def open(file: FileArgument, mode: of.WriteMode, **options: Unpack[_WriteOptions]) -> ZstdFile: ...
 @overload
-def open(file: FileArgument, mode: ReadTextMode, **options: Unpack[ReadTextOptions]) -> io.TextIOWrapper: ...
+def open(file: FileArgument, mode: of.ReadTextMode, **options: Unpack[of.ReadTextOptions]) -> io.TextIOWrapper: ...
 @overload
-def open(file: FileArgument, mode: WriteTextMode, **options: Unpack[_WriteTextOptions]) -> io.TextIOWrapper: ...
-def open(
-    file: FileArgument,
-    mode: str = "rb",
-    *,
-    level: int | None = None,
-    options: _Options | None = None,
-    max_output_size: int | None = None,
-    encoding: str | None = None,
-    errors: str | None = None,
-    newline: str | None = None,
-) -> ZstdFile | io.TextIOWrapper:
+def open(file: FileArgument, mode: of.WriteTextMode, **options: Unpack[_WriteTextOptions]) -> io.TextIOWrapper: ...
+def open(file: FileArgument, mode: str = "rb", **options: Any) -> ZstdFile | io.TextIOWrapper:
     """Open a Zstandard file, in binary or text mode.
 
     Args:
-        file: As for :class:`ZstdFile`, like the other arguments.
+        file: As for :class:`ZstdFile`.
         mode: A binary mode, or "rt", "wt", "xt" or "at" for text.
-        level: As for :func:`compress`.
-        options: As for :func:`compress`.
-        max_output_size: The most bytes of content to read.
-        encoding: Only for text modes, like the next two arguments: as in the built-in :func:`open`.
-        errors: How encoding errors are handled.
-        newline: How line endings are translated.
+        **options: As for :class:`ZstdFile`; in text modes also ``encoding``, ``errors`` and ``newline``, as in the
+            built-in :func:`open`.
 
     Raises:
         ValueError: an argument has an unknown value, or does not apply to this mode.
 
     Example:
         >>> from kafkacomp import zstd
-        >>> with zstd.open(target, "wt", encoding="utf-8") as file:
+        >>> with zstd.open(target, "wt", encoding="utf-8") as file:  # target is a path, such as "orders.zst"
         ...     file.write("text")
         4
         >>> with zstd.open(target, "rt", encoding="utf-8") as file:
         ...     list(file)
         ['text']
-
-        ``target`` is a path, such as ``"orders.zst"``.
     """
-    make_file = partial(ZstdFile, file, level=level, options=options, max_output_size=max_output_size)
-    return open_file(make_file, mode, encoding, errors, newline)
+    return open_file(partial(ZstdFile, file), mode, options)

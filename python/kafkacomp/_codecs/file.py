@@ -10,12 +10,13 @@ import errno
 import io
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, TypedDict, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 from kafkacomp._arguments import path_text
+from kafkacomp._codecs.options import TEXT_MODES, TextOptions, binary_mode, refuse_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from typing_extensions import Buffer
 
@@ -28,34 +29,6 @@ READ_ALL_SIZE = 1 << 20
 
 FLUSH_BLOCK: Literal[1] = 1
 FLUSH_FRAME: Literal[2] = 2
-
-#: Modes of binary and of text files, for reading and for writing.
-ReadMode: TypeAlias = Literal["r", "rb"]
-WriteMode: TypeAlias = Literal["w", "wb", "x", "xb", "a", "ab"]
-ReadTextMode: TypeAlias = Literal["rt"]
-WriteTextMode: TypeAlias = Literal["wt", "xt", "at"]
-
-
-class ReadOptions(TypedDict, total=False):
-    """The options of a file that is read."""
-
-    max_output_size: int | None
-
-
-class TextOptions(TypedDict, total=False):
-    """The options of a text mode, as in the built-in :func:`open`."""
-
-    encoding: str | None
-    errors: str | None
-    newline: str | None
-
-
-class ReadTextOptions(ReadOptions, TextOptions, total=False):
-    """The options of a file that is read as text."""
-
-
-BINARY_MODES: Final[tuple[str, ...]] = (*get_args(ReadMode), *get_args(WriteMode))
-TEXT_MODES: Final[tuple[str, ...]] = (*get_args(ReadTextMode), *get_args(WriteTextMode))
 
 
 class Readable(Protocol):
@@ -204,6 +177,8 @@ class CompressedFile(io.BufferedIOBase):
         *,
         make_compressor: Callable[[], Compressor],
         make_decompressor: Callable[[], Decompressor],
+        only_reading: Mapping[str, object],
+        only_writing: Mapping[str, object],
         may_be_empty: bool = False,
     ) -> None:
         # close must work even if the constructor fails below.
@@ -216,6 +191,7 @@ class CompressedFile(io.BufferedIOBase):
         self._unwritten = b""
         self._frame_begun = False
         self._mode = binary_mode(mode)
+        refuse_options(self._mode, only_reading=only_reading, only_writing=only_writing)
         if self._mode == "rb":
             make_decompressor()  # Wrong arguments are refused before the file is opened.
             self._file, self._owns_file = opened(file, self._mode, "read")
@@ -404,13 +380,6 @@ class CompressedFile(io.BufferedIOBase):
         raise TypeError(f"cannot pickle {type(self).__name__!r} object")
 
 
-def binary_mode(mode: object) -> str:
-    """Return the mode with its b; ValueError for a mode that is not binary."""
-    if not isinstance(mode, str) or mode not in BINARY_MODES:
-        raise ValueError(f"invalid mode {mode!r}: expected one of {', '.join(BINARY_MODES)}")
-    return mode if mode.endswith("b") else mode + "b"
-
-
 def opened(file: FileArgument, mode: str, method: str) -> tuple[Any, bool]:
     """Return the open file, and whether this function opened it."""
     if isinstance(file, (str, bytes, os.PathLike)):
@@ -424,23 +393,19 @@ def opened(file: FileArgument, mode: str, method: str) -> tuple[Any, bool]:
 File = TypeVar("File", bound=CompressedFile)
 
 
-def open_file(
-    make_file: Callable[[str], File], mode: str, encoding: str | None, errors: str | None, newline: str | None
-) -> File | io.TextIOWrapper:
-    """Open a file as the codec modules' ``open`` does: `make_file` makes it; text modes wrap it."""
-    if mode not in TEXT_MODES:
-        text = {"encoding": encoding, "errors": errors, "newline": newline}
-        for name, value in text.items():
-            if value is not None:
-                raise ValueError(f"{name} has no meaning in the binary mode {mode!r}: use a text mode such as 'rt'")
-        return make_file(mode)
-    file = make_file(mode.replace("t", "b"))
-    return io.TextIOWrapper(file, io.text_encoding(encoding), errors, newline)
+def open_file(make_file: Callable[..., File], mode: str, options: dict[str, Any]) -> File | io.TextIOWrapper:
+    """Open a file as the codec modules' ``open`` does.
 
-
-def refuse_options(mode: str, reading: bool, **options: object) -> None:
-    """Raise ValueError for an option that is not None and does not apply to this mode."""
-    if binary_mode(mode.replace("t", "") if mode in TEXT_MODES else mode).startswith("r") is reading:
-        for name, value in options.items():
-            if value is not None:
-                raise ValueError(f"{name} has no meaning when {'reading' if reading else 'writing'}")
+    Args:
+        make_file: Makes the binary file of a mode and options.
+        mode: A binary mode, or a text mode, which wraps the file.
+        options: Those of the binary file and of :class:`TextOptions`.
+    """
+    text = {name: options.pop(name, None) for name in TextOptions.__annotations__}
+    if mode in TEXT_MODES:
+        file = make_file(mode.replace("t", "b"), **options)
+        return io.TextIOWrapper(file, io.text_encoding(text["encoding"]), text["errors"], text["newline"])
+    for name, value in text.items():
+        if value is not None:
+            raise ValueError(f"{name} has no meaning in the binary mode {mode!r}: use a text mode such as 'rt'")
+    return make_file(mode, **options)

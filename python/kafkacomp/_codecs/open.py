@@ -2,63 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict, overload
+from typing import TYPE_CHECKING, overload
 
 from kafkacomp import _kafkacomp
 from kafkacomp._arguments import checked_magic, checked_max_output_size, compression_type_of
-from kafkacomp._codecs.file import (
-    CompressedFile,
-    FileArgument,
-    ReadMode,
-    ReadOptions,
-    ReadTextMode,
-    TextOptions,
-    WriteMode,
-    WriteTextMode,
-    open_file,
-    refuse_options,
-)
+from kafkacomp._codecs.file import CompressedFile, open_file
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 
 if TYPE_CHECKING:
     import io
     from typing import Unpack
 
+    from kafkacomp._codecs import options as of
+    from kafkacomp._codecs.file import FileArgument
     from kafkacomp._types import CompressionTypeLike
 
 
-class _ReadOptions(ReadOptions, total=False):
-    magic: int
-
-
-class _ReadTextOptions(_ReadOptions, TextOptions, total=False):
-    pass
-
-
-class _WriteOptions(TypedDict, total=False):
-    compression_level: int | None
-    magic: int
-
-
-class _WriteTextOptions(_WriteOptions, TextOptions, total=False):
-    pass
-
-
 @overload
 def open(
-    file: FileArgument, compression_type: CompressionTypeLike, mode: ReadMode = "rb", **options: Unpack[_ReadOptions]
+    file: FileArgument,
+    compression_type: CompressionTypeLike,
+    mode: of.ReadMode = "rb",
+    **options: Unpack[of.KafkaReadOptions],
 ) -> CompressedFile: ...
 @overload
 def open(
-    file: FileArgument, compression_type: CompressionTypeLike, mode: WriteMode, **options: Unpack[_WriteOptions]
+    file: FileArgument,
+    compression_type: CompressionTypeLike,
+    mode: of.WriteMode,
+    **options: Unpack[of.KafkaWriteOptions],
 ) -> CompressedFile: ...
 @overload
 def open(
-    file: FileArgument, compression_type: CompressionTypeLike, mode: ReadTextMode, **options: Unpack[_ReadTextOptions]
+    file: FileArgument,
+    compression_type: CompressionTypeLike,
+    mode: of.ReadTextMode,
+    **options: Unpack[of.KafkaReadTextOptions],
 ) -> io.TextIOWrapper: ...
 @overload
 def open(
-    file: FileArgument, compression_type: CompressionTypeLike, mode: WriteTextMode, **options: Unpack[_WriteTextOptions]
+    file: FileArgument,
+    compression_type: CompressionTypeLike,
+    mode: of.WriteTextMode,
+    **options: Unpack[of.KafkaWriteTextOptions],
 ) -> io.TextIOWrapper: ...
 def open(
     file: FileArgument,
@@ -106,8 +92,6 @@ def open(
     """
     kind = compression_type_of(compression_type)
     checked_magic(magic)
-    refuse_options(mode, reading=True, compression_level=compression_level)
-    refuse_options(mode, reading=False, max_output_size=max_output_size)
     cap = checked_max_output_size(DEFAULT_MAX_OUTPUT_SIZE if max_output_size is None else max_output_size)
 
     def make_file(mode: str) -> CompressedFile:
@@ -116,6 +100,8 @@ def open(
             mode,
             make_compressor=lambda: _kafkacomp.Compressor(kind, compression_level, magic),
             make_decompressor=lambda: _kafkacomp.Decompressor(kind, "standard", magic, cap, frames=True),
+            only_reading={"max_output_size": max_output_size},
+            only_writing={"compression_level": compression_level},
         )
 
-    return open_file(make_file, mode, encoding, errors, newline)
+    return open_file(make_file, mode, {"encoding": encoding, "errors": errors, "newline": newline})
