@@ -26,13 +26,13 @@ from java_baseline import Program
 from turns import in_turn
 
 from kafkacomp import record
+from kafkacomp._codecs.levels import parse_codecs
 from kafkacomp.bench import main as bench
 from kafkacomp.bench.batches import build
 from kafkacomp.bench.peers import ours
-from kafkacomp.bench.spec import parse_codecs
 
 if TYPE_CHECKING:
-    from kafkacomp.bench.spec import Codec
+    from kafkacomp._codecs.levels import Codec
 
 RESULTS = Path(__file__).resolve().parent / "results"
 # How much of the segment is read: enough for the larger sizes, not too much for batches of one record.

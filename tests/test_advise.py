@@ -21,10 +21,10 @@ from pyarrow import parquet
 import kafkacomp as kc
 from kafkacomp import record
 from kafkacomp._cli import main
+from kafkacomp._codecs.levels import Codec, parse_codecs
 from kafkacomp.advice import measure
 from kafkacomp.advice.compressing import compress, java_size, java_zstd
 from kafkacomp.advice.settings import Settings
-from kafkacomp.bench.spec import Codec, parse_codecs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -14,12 +14,12 @@ import pytest
 import kafkacomp as kc
 from kafkacomp import CompressionType
 from kafkacomp._cli import main
+from kafkacomp._codecs.levels import Codec, parse_codecs
 from kafkacomp.advice import prices as price_files
 from kafkacomp.advice.cost import DAYS_A_MONTH, KINDS, broker_seconds
 from kafkacomp.advice.measure import Run
 from kafkacomp.advice.settings import Settings
 from kafkacomp.advice.topic import Cell
-from kafkacomp.bench.spec import Codec, parse_codecs
 
 if TYPE_CHECKING:
     from kafkacomp.advice.report import Report

@@ -17,8 +17,8 @@ import pytest
 import kafkacomp as kc
 from html_page import Element, contrast, parse, variables
 from kafkacomp._cli import main
+from kafkacomp._codecs.levels import parse_codecs
 from kafkacomp.advice import Settings
-from kafkacomp.bench.spec import parse_codecs
 
 VECTORS = Path(__file__).resolve().parent / "vectors" / "modern"
 QUICK = ("--codecs", "none,lz4,zstd:1,3", "--batch-sizes", "1,16k")

@@ -12,9 +12,9 @@ import pytest
 
 import kafkacomp as kc
 from kafkacomp._cli import main
+from kafkacomp._codecs.levels import parse_codecs
 from kafkacomp.advice.rate import FileTimes, Stamps, rate_of
 from kafkacomp.advice.settings import Settings
-from kafkacomp.bench.spec import parse_codecs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

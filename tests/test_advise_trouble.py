@@ -14,8 +14,8 @@ from aiokafka.record.util import calc_crc32c
 import kafkacomp as kc
 from kafkacomp import record
 from kafkacomp._cli.command import run
+from kafkacomp._codecs.levels import parse_codecs
 from kafkacomp.advice import Settings, measure
-from kafkacomp.bench.spec import parse_codecs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,8 +20,8 @@ from grouped import grouped
 from kafkacomp import broker, gzip, log, lz4, message_set, record, snappy, zstd
 from kafkacomp._cli import main
 from kafkacomp._cli.command import cli
+from kafkacomp._codecs.levels import parse_codecs
 from kafkacomp.advice import Settings
-from kafkacomp.bench.spec import parse_codecs
 from test_extreme_arguments import VALUES
 
 if TYPE_CHECKING:

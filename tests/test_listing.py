@@ -18,7 +18,7 @@ from aiokafka.record.util import calc_crc32c
 import kafkacomp as kc
 from kafkacomp import _kafkacomp, log
 from kafkacomp._cli.command import run
-from kafkacomp.bench.spec import parse_codecs
+from kafkacomp._codecs.levels import parse_codecs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,8 +20,8 @@ from golden.tiered import TieredCase, cases
 from grouped import grouped
 from kafkacomp import log
 from kafkacomp._cli.command import run
+from kafkacomp._codecs.levels import parse_codecs
 from kafkacomp.advice import Settings, advise
-from kafkacomp.bench.spec import parse_codecs
 from s3_server import ACCESS_KEY, BUCKET, SECRET_KEY, S3Server
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ import pytest
 
 import kafkacomp as kc
 from kafkacomp import record
+from kafkacomp._codecs.levels import parse_codecs
 from kafkacomp.advice.recommend import CHANGE, LEAVE, LINGER, RAISE
 from kafkacomp.advice.settings import TODAY, Settings
-from kafkacomp.bench.spec import parse_codecs
 from livekafka import contents
 from livekafka.broker import Broker
 from livekafka.tools import Tools

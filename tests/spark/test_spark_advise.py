@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
+from kafkacomp._codecs.levels import parse_codecs
 from kafkacomp.advice.prices import parse
 from kafkacomp.advice.settings import Settings
-from kafkacomp.bench.spec import parse_codecs
 from kafkacomp.spark import advise
 
 if TYPE_CHECKING:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from kafkacomp import broker
+from kafkacomp import _environment, broker
 from kafkacomp._arguments import parse_size
 from kafkacomp._cli.common import MAX_OUTPUT_SIZE, complain, progress_bar, say_json
 from kafkacomp._cli.tiered import ENCRYPTION_KEYS, STORAGE_OPTIONS, opening_of, without_credentials
 from kafkacomp._click import Size, parsed
+from kafkacomp._codecs.levels import parse_codecs, parse_sizes
 from kafkacomp._exit_status import CORRUPT, FINE
 from kafkacomp._storage.new_file import new_file
 from kafkacomp.advice import prices as price_files
@@ -26,8 +27,6 @@ from kafkacomp.advice.settings import (
     DEFAULT_TIME_BUDGET,
     Settings,
 )
-from kafkacomp.bench import environment
-from kafkacomp.bench.spec import parse_codecs, parse_sizes
 
 if TYPE_CHECKING:
     from kafkacomp.advice.report import Report
@@ -139,7 +138,7 @@ def advise(  # noqa: PLR0917 - click hands everything over by name
             progress=advance.at,
         )  # fmt: skip
     report.problems += wrong
-    report.environment = environment.describe(shlex.join(["kafkacomp", *without_credentials(sys.argv[1:])]), [])
+    report.environment = _environment.describe(shlex.join(["kafkacomp", *without_credentials(sys.argv[1:])]), {})
     if html is not None:
         try:
             with new_file(html, replace=force) as path:

@@ -12,7 +12,7 @@ from kafkacomp._types import CompressionType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kafkacomp.bench.spec import Codec
+    from kafkacomp._codecs.levels import Codec
 
 #: Usual processor seconds for 1 GB: building and decompressing batches, and compression by type.
 _OVERHEAD: Final = 2.5

@@ -15,7 +15,7 @@ from kafkacomp import zstd
 from kafkacomp._types import CompressionType
 
 if TYPE_CHECKING:
-    from kafkacomp.bench.spec import Codec
+    from kafkacomp._codecs.levels import Codec
 
 #: The bytes before the deflated data, one of which identifies the operating system (RFC 1952).
 GZIP_HEADER: Final = 10

@@ -20,7 +20,7 @@ from kafkacomp._types import CompressionType
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kafkacomp.bench.spec import Codec
+    from kafkacomp._codecs.levels import Codec
 
 
 @dataclass(frozen=True)

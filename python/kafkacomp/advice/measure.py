@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import kafkacomp
 from kafkacomp import record
+from kafkacomp._codecs.levels import DEFAULT_LEVELS, Codec
 from kafkacomp._types import CompressionType
 from kafkacomp.advice import entropy
 from kafkacomp.advice.compressing import compress, java_size
@@ -28,7 +29,6 @@ from kafkacomp.advice.levels import Trials, try_levels
 from kafkacomp.advice.rate import Stamps
 from kafkacomp.advice.sampling import LOG
 from kafkacomp.advice.settings import TODAY
-from kafkacomp.bench.spec import DEFAULT_LEVELS, Codec
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:

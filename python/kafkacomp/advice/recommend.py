@@ -18,12 +18,12 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from kafkacomp._codecs.levels import Codec
 from kafkacomp._text import duration_text
 from kafkacomp._types import CompressionType
 from kafkacomp.advice.configuration import DEFAULT_BATCH_SIZE, LONGEST_LINGER_MS, Lines, batching, lines_for
 from kafkacomp.advice.cost import amounts, bill
 from kafkacomp.advice.settings import TODAY, size_name
-from kafkacomp.bench.spec import Codec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

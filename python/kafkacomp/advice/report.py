@@ -14,12 +14,12 @@ from kafkacomp.advice.settings import TODAY, size_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from kafkacomp._codecs.levels import Codec
     from kafkacomp.advice.cost import Month
     from kafkacomp.advice.prices import Prices
     from kafkacomp.advice.recommend import Advice, Circumstances
     from kafkacomp.advice.settings import Settings
     from kafkacomp.advice.topic import Cell, TopicFigures
-    from kafkacomp.bench.spec import Codec
 
 #: Increases if readers of the JSON have to change.
 FORMAT: Final = 1

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from kafkacomp import broker
 from kafkacomp._arguments import checked_threads
+from kafkacomp._codecs.levels import Codec
 from kafkacomp._storage.partition import SegmentSource
 from kafkacomp._threads import map_on_threads
 from kafkacomp._types import CompressionType
@@ -25,7 +26,6 @@ from kafkacomp.advice.sampling import LOG, find_topics, windows_of
 from kafkacomp.advice.segments import newest_format
 from kafkacomp.advice.settings import Settings
 from kafkacomp.advice.topic import TopicFigures
-from kafkacomp.bench.spec import Codec
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:

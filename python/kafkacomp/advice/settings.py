@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafkacomp._arguments import OFFSETS, check_numbers, integer, items_of
+from kafkacomp._codecs.levels import Codec, parse_codecs
 from kafkacomp._kafkacomp import DEFAULT_MAX_OUTPUT_SIZE
 from kafkacomp._text import size_text
-from kafkacomp.bench.spec import Codec, parse_codecs
 
 __all__ = [
     "DEFAULT_BATCH_SIZES",
@@ -17,6 +17,7 @@ __all__ = [
     "DEFAULT_TIME_BUDGET",
     "TODAY",
     "Settings",
+    "parse_codecs",
     "size_name",
 ]
 
@@ -74,7 +75,7 @@ class Settings:
             ValueError: there is no codec, or a number is out of range.
         """
         if not all(isinstance(codec, Codec) for codec in items_of("codecs", self.codecs, "codecs")):
-            raise TypeError("codecs must be codecs of kafkacomp.bench.spec, such as parse_codecs('lz4,zstd:3') returns")
+            raise TypeError("codecs must be codecs as parse_codecs('lz4,zstd:3') of kafkacomp.advice.settings returns")
         if not self.codecs:
             raise ValueError("codecs must contain at least one codec")
         for size in items_of("batch_sizes", self.batch_sizes, "numbers of bytes"):

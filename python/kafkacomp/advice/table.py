@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
+from kafkacomp._tables import plain_table
 from kafkacomp._text import count_text, printable, size_text
 from kafkacomp._types import CompressionType
 from kafkacomp.advice.recommend import money_of
 from kafkacomp.advice.settings import size_name
-from kafkacomp.bench.table import plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from kafkacomp._codecs.levels import DEFAULT_LEVELS, Codec
 from kafkacomp._text import count_text
 from kafkacomp._types import CompressionType
 from kafkacomp.advice.entropy import Payload
@@ -16,7 +17,6 @@ from kafkacomp.advice.measure import Run
 from kafkacomp.advice.rate import FileTimes
 from kafkacomp.advice.settings import TODAY
 from kafkacomp.advice.spread import LARGE_RECORDS, OTHER_BATCHES, SAME_BATCHES, Window, estimate, saving
-from kafkacomp.bench.spec import DEFAULT_LEVELS, Codec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

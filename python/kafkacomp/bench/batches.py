@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kafkacomp import record
+from kafkacomp._codecs.levels import Codec
 from kafkacomp._types import CompressionType
-from kafkacomp.bench.spec import Codec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

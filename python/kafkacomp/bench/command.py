@@ -8,25 +8,24 @@ import sys
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 import kafkacomp
+from kafkacomp import _environment
 from kafkacomp._click import Size, parsed
+from kafkacomp._codecs.levels import WHOLE, parse_codecs, parse_sizes
 from kafkacomp._exit_status import CORRUPT, FINE
 from kafkacomp._exit_status import run as ended
 from kafkacomp._storage.new_file import new_file
-from kafkacomp.bench import corpus, environment, peers, plot, presets, table
-from kafkacomp.bench.peers.java import Jars
+from kafkacomp.bench import peers, plot, preset, table
 from kafkacomp.bench.peers.ours import Ours
-from kafkacomp.bench.presets import Preset
 from kafkacomp.bench.report import Report
 from kafkacomp.bench.runner import Plan, Run
 from kafkacomp.bench.runner import run as measure
-from kafkacomp.bench.spec import parse_codecs, parse_sizes, parse_threads
 from kafkacomp.bench.stages import COMPRESS, DECOMPRESS, STAGES
 from kafkacomp.bench.workload import AUTO, LINES, NONE, Source, Workload, cut, load
 
@@ -34,12 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from kafkacomp.bench.peers.base import Peer
-    from kafkacomp.bench.presets import Compared
-
-_Function = TypeVar("_Function", bound="Callable[..., Any]")
+    from kafkacomp.bench.preset import Compared
 
 STANDARD_OUTPUT = "-"
 _TERMINAL_WIDTH = 200
+_MOST_THREADS = 1024
 
 
 def run(arguments: list[str] | None) -> int:
@@ -52,6 +50,15 @@ def run(arguments: list[str] | None) -> int:
 
 def _complain(message: str) -> None:
     click.echo(f"kafkacomp.bench: {message}", err=True)
+
+
+def parse_threads(text: str) -> list[int]:
+    """Parse numbers of threads; duplicates are dropped."""
+    parts = [part.strip() for part in text.split(",")]
+    for part in parts:
+        if not part.isdecimal() or not 1 <= int(part) <= _MOST_THREADS:
+            raise ValueError(f"{part!r} is not a number of threads: expected 1 to {_MOST_THREADS}")
+    return list(dict.fromkeys(map(int, parts)))
 
 
 def _stages(text: str) -> list[str]:
@@ -71,15 +78,6 @@ def _target(*endings: str) -> Callable[[str], str]:
         raise ValueError(f"{text!r} does not end in {' or '.join(ending for ending in endings if ending[0] == '.')}")
 
     return parse
-
-
-def _report_option(kind: str, effect: str) -> Callable[[_Function], _Function]:
-    """Make the option of an output that standard output can have."""
-    return click.option(
-        f"--{kind}", f"{kind}_to", is_flag=False, flag_value=STANDARD_OUTPUT, metavar=f"[FILE.{kind}]",
-        callback=parsed(_target(STANDARD_OUTPUT, f".{kind}")),
-        help=f"{effect}; without a name, or with -, to standard output.",
-    )  # fmt: skip
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -108,18 +106,16 @@ def _report_option(kind: str, effect: str) -> Callable[[_Function], _Function]:
 @click.option("--compare", is_flag=False, flag_value=peers.ALL, metavar="[PEERS]",
               help="Also measure other libraries, after checking that their results equal ours: "
                    f"some of {','.join(peers.NAMES)}; without a value, all installed ones.")  # fmt: skip
-@click.option("--kafka-jars", type=click.Path(exists=True, file_okay=False, path_type=Path),
-              help="A folder with the jars of Kafka 3.8 to 4.0, for the peer java.  "
-                   "[default: downloaded by Maven]")  # fmt: skip
-@click.option("--preset", type=click.Choice(presets.NAMES),
+@click.option("--preset", "has_preset", type=click.Choice([preset.NAME]),
               help="Repeat the measurement of a published table, and show both figures.")  # fmt: skip
-@_report_option("json", "Write the report to this file")
-@_report_option("csv", "Write the figures to this file")
+@click.option("--json", "json_to", is_flag=False, flag_value=STANDARD_OUTPUT, metavar="[FILE.json]",
+              callback=parsed(_target(STANDARD_OUTPUT, ".json")),
+              help="Write the report to this file; without a name, or with -, to standard output.")  # fmt: skip
 @click.option("--plot", "plot_to", metavar="FILE", callback=parsed(_target(*plot.SUFFIXES)),
               help="Draw ratio against speed to this .png, .svg or .html file.")  # fmt: skip
 def bench(  # noqa: PLR0917 - click hands everything over by name
-    paths: tuple[Path, ...], sizes: list[int | str] | None, compare: str | None, kafka_jars: Path | None,
-    preset: str | None, json_to: str | None, csv_to: str | None, plot_to: str | None, limit: int | None,
+    paths: tuple[Path, ...], sizes: list[int | str] | None, compare: str | None, has_preset: str | None,
+    json_to: str | None, plot_to: str | None, limit: int | None,
     **axes: Any,  # noqa: ANN401 - checked by click
 ) -> int:  # fmt: skip
     """Measure Kafka's codecs on your own data.
@@ -127,43 +123,31 @@ def bench(  # noqa: PLR0917 - click hands everything over by name
     PATHS are files, segments, folders of a broker's log, or zip archives; without any, a small sample is measured. Exit
     status: 0 fine, 1 corrupt input or a peer with another result, 2 wrong use.
     """
-    chosen = Preset(preset) if preset else None
-    _check_use(chosen, axes, compare, plot_to, (json_to, csv_to))
-    limit = limit or (1 << 30 if chosen and chosen.kind == presets.CORPUS else 64 << 20)
-    of_corpus = chosen is not None and chosen.kind == presets.CORPUS
-    sources = load(paths, records=NONE if of_corpus else axes["records"], limit=limit)
-    workloads = _workloads(sources, sizes or (chosen.sizes if chosen else [None]), each=axes["each"])
-    found, missing = peers.peers(compare, Jars(kafka_jars))
-    try:
-        done, compared = _measure(workloads, chosen, found, axes)
-        words = shlex.join(["python", "-m", "kafkacomp.bench", *click.get_current_context().obj])
-        described = environment.describe(words, [peer for peer in found if peer.version])
-    finally:
-        for peer in found:
-            peer.close()
+    _check_use(has_preset, axes, compare, plot_to)
+    limit = limit or (1 << 30 if has_preset else 64 << 20)
+    sources = load(paths, records=NONE if has_preset else axes["records"], limit=limit)
+    workloads = _workloads(sources, sizes or [WHOLE if has_preset else None], each=axes["each"])
+    found, missing = peers.peers(compare)
+    done, compared = Run(), None
+    if has_preset:
+        compared = _compare(workloads, axes)
+    else:
+        done = _measure(workloads, found, axes)
+    words = shlex.join(["python", "-m", "kafkacomp.bench", *click.get_current_context().obj])
+    described = _environment.describe(words, {peer.name: peer.version for peer in found if peer.version})
     done.left_out |= missing
     report = Report(described, sources, done, compared)
-    _give(report, json_to, csv_to, plot_to)
+    _give(report, json_to, plot_to)
     return CORRUPT if done.wrong else FINE
 
 
-def _check_use(
-    chosen: Preset | None, axes: dict[str, Any], compare: str | None, plot_to: str | None, texts: Sequence[str | None]
-) -> None:
+def _check_use(has_preset: str | None, axes: dict[str, Any], compare: str | None, plot_to: str | None) -> None:
     if plot_to:
         plot.check()
-        if chosen and chosen.kind == presets.CORPUS:
-            raise click.UsageError(
-                f"--plot cannot be combined with --preset: it draws the codecs of --codecs {chosen.name}"
-            )
         if axes["stages"] and not {COMPRESS, DECOMPRESS} & set(axes["stages"]):
             raise click.UsageError(f"--plot needs the stage {COMPRESS} or {DECOMPRESS}")
-    if chosen and (axes["codecs"] or axes["stages"]):
-        raise click.UsageError("--preset cannot be combined with --codecs and --stages: it has its own")
-    if chosen and chosen.kind == presets.CORPUS and compare:
-        raise click.UsageError(f"the preset {chosen.name} has its own peers: leave --compare out")
-    if all(text == STANDARD_OUTPUT for text in texts):
-        raise click.UsageError("--json and --csv cannot both go to standard output")
+    if has_preset and (axes["codecs"] or axes["stages"] or compare or plot_to):
+        raise click.UsageError("--preset has its own codecs, stages and peers: leave these options and --plot out")
 
 
 def _workloads(sources: list[Source], sizes: Sequence[int | str | None], *, each: bool) -> list[Workload]:
@@ -175,28 +159,27 @@ def _workloads(sources: list[Source], sizes: Sequence[int | str | None], *, each
     return [cut(name, group, size) for name, group in groups for size in sizes]
 
 
-def _measure(
-    workloads: list[Workload], chosen: Preset | None, found: list[Peer], axes: dict[str, Any]
-) -> tuple[Run, Compared | None]:
-    least = axes["sample_ms"] / 1000
-    if chosen and chosen.kind == presets.CORPUS:
-        steps = corpus.measured_rows(chosen) * (axes["rounds"] + 1)
-        with _progress(steps) as advance:
-            whole = Workload("corpus", workloads[0].batch_bytes, [block for each in workloads for block in each.blocks])
-            return Run(), corpus.compare(chosen, whole, rounds=axes["rounds"], least=least, advance=advance)
+def _compare(workloads: list[Workload], axes: dict[str, Any]) -> Compared:
+    """Measure the rows of the published table."""
+    published = preset.load_table()
+    whole = Workload("corpus", workloads[0].batch_bytes, [block for each in workloads for block in each.blocks])
+    with _progress(preset.measured_rows(published) * (axes["rounds"] + 1)) as advance:
+        least = axes["sample_ms"] / 1000
+        return preset.compare(published, whole, rounds=axes["rounds"], least=least, advance=advance)
+
+
+def _measure(workloads: list[Workload], found: list[Peer], axes: dict[str, Any]) -> Run:
     plan = Plan(
         workloads,
-        codecs=chosen.codecs if chosen else axes["codecs"] or parse_codecs("none,gzip,snappy,lz4,zstd"),
+        codecs=axes["codecs"] or parse_codecs("none,gzip,snappy,lz4,zstd"),
         threads=axes["threads"],
-        stages=chosen.stages if chosen else axes["stages"] or STAGES,
+        stages=axes["stages"] or STAGES,
         rounds=axes["rounds"],
-        least=least,
+        least=axes["sample_ms"] / 1000,
         peers=found,
     )
     with _progress(plan.steps()) as advance:
-        done = measure(plan, advance)
-    first = [each for each in done.results if each.workload is workloads[0] and each.threads == plan.threads[0]]
-    return done, chosen.compare(first) if chosen else None
+        return measure(plan, advance)
 
 
 @contextmanager
@@ -211,15 +194,13 @@ def _progress(total: int) -> Iterator[Callable[[int, str], object]]:
         yield lambda steps, what: bar.update(task, advance=steps, description=what)
 
 
-def _give(report: Report, json_to: str | None, csv_to: str | None, plot_to: str | None) -> None:
+def _give(report: Report, json_to: str | None, plot_to: str | None) -> None:
     if json_to:
         _write(json_to, json.dumps(report.as_dict(), indent=1, ensure_ascii=False) + "\n")
-    if csv_to:
-        _write(csv_to, report.csv())
     if plot_to:
         plot.draw(report.run.results, Path(plot_to), report.heading())
     # Standard output contains the report then.
-    _show(report, to_error=STANDARD_OUTPUT in {json_to, csv_to})
+    _show(report, to_error=json_to == STANDARD_OUTPUT)
 
 
 def _write(target: str, text: str) -> None:

@@ -1,28 +1,19 @@
-"""The machine-readable output: JSON, described by schema.json, and CSV."""
+"""The machine-readable output: JSON, described by schema.json."""
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kafkacomp.bench.presets import Compared
+    from kafkacomp.bench.preset import Compared
     from kafkacomp.bench.runner import Result, Run
     from kafkacomp.bench.workload import Source
 
 #: Increases if readers of the JSON have to change.
 FORMAT: Final = 1
-
-_COLUMNS: Final = (
-    "input", "batch_bytes", "compression_type", "level", "threads", "stage", "by", "bytes", "compressed_bytes",
-    "ratio", "batches", "records", "seconds_median", "seconds_min", "seconds_q1", "seconds_q3", "seconds_max",
-    "rounds", "passes", "cpu_seconds", "megabytes_per_second", "microseconds_per_batch", "nanoseconds_per_record",
-    "times_kafkacomp",
-)  # fmt: skip
 
 
 @dataclass
@@ -51,19 +42,6 @@ class Report:
         if self.preset is not None:
             made["preset"] = asdict(self.preset)
         return made
-
-    def csv(self) -> str:
-        """Format the results as CSV, after the environment in lines that begin with ``#``."""
-        out = io.StringIO()
-        out.writelines(f"# {line}\n" for line in self.heading())
-        writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        for result in self.run.results:
-            row = _row(result)
-            seconds = row.pop("seconds")
-            row |= {f"seconds_{name}": seconds[name] for name in ("median", "min", "q1", "q3", "max")}
-            writer.writerow(row | {"rounds": len(seconds["rounds"]), "passes": seconds["passes"]})
-        return out.getvalue()
 
     def heading(self) -> list[str]:
         """Format the environment in a few lines of text."""

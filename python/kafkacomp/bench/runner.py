@@ -1,8 +1,8 @@
 """A run: every combination of the options, every library, in rounds.
 
 For each combination the libraries take turns: each round has one sample of each, so that a disturbance of the machine
-affects all of them, and ratios are computed within a round. The first round, which warms up memory, caches and Java's
-compiler, is discarded.
+affects all of them, and ratios are computed within a round. The first round, which warms up memory and caches,
+is discarded.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from kafkacomp.bench.timing import Samples, sample
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from kafkacomp._codecs.levels import Codec
     from kafkacomp.bench.peers.base import Read
-    from kafkacomp.bench.spec import Codec
     from kafkacomp.bench.workload import Workload
 
 

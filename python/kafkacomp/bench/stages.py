@@ -18,8 +18,8 @@ from kafkacomp.bench.timing import Timing
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from kafkacomp._codecs.levels import Codec
     from kafkacomp.bench.batches import Row
-    from kafkacomp.bench.spec import Codec
     from kafkacomp.bench.workload import Workload
 
 #: Compress the records of batches, and decompress them.

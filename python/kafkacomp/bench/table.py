@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from kafkacomp._tables import plain_table
 from kafkacomp.bench.stages import ARROW, BUILD, COMPRESS, DECOMPRESS, ITERATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kafkacomp.bench.presets import Compared
+    from kafkacomp.bench.preset import Compared
     from kafkacomp.bench.runner import Result
 
 
@@ -32,16 +33,6 @@ def tables(results: Iterable[Result]) -> Iterator[Table]:
         many = f", {threads} threads" if threads > 1 else ""
         title = f"{name}: {workload.size:,} bytes in {len(workload.blocks):,} blocks ({size}){records}{many}"
         yield _table(title, group)
-
-
-def plain_table(title: str, words: Iterable[str], numbers: Iterable[str], **style: Any) -> Table:  # noqa: ANN401 - rich's
-    """Make a table without borders, whose columns of words are aligned left and those of numbers right."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, **style)
-    for name in words:
-        table.add_column(name, overflow="fold")
-    for name in numbers:
-        table.add_column(name, justify="right", overflow="fold")
-    return table
 
 
 def _table(title: str, results: list[Result]) -> Table:

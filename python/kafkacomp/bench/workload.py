@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkacomp import record
+from kafkacomp._codecs.levels import STORED, WHOLE
 from kafkacomp._storage.files import BATCHES, find
 from kafkacomp.bench.batches import RECORDS_OFFSET, build
-from kafkacomp.bench.spec import STORED, WHOLE
 from kafkacomp.exceptions import KafkaCompError
 
 if TYPE_CHECKING:

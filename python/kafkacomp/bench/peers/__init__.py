@@ -16,12 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kafkacomp.bench.peers.base import Peer
-    from kafkacomp.bench.peers.java import Jars
 
 ALL: Final = "all"
 
 #: The peer's name: module here and its class.
-_PYTHON: Final = {
+_PEERS: Final = {
     "zlib": ("codecs", "Zlib"),
     "isal": ("codecs", "Isal"),
     "lz4": ("codecs", "Lz4"),
@@ -30,16 +29,14 @@ _PYTHON: Final = {
     "aiokafka": ("clients", "AioKafka"),
     "kafka-python": ("clients", "KafkaPython"),
 }
-JAVA: Final = "java"
-NAMES: Final = (*_PYTHON, JAVA)
+NAMES: Final = tuple(_PEERS)
 
 
-def peers(wanted: str | None, jars: Jars) -> tuple[list[Peer], dict[str, str]]:
+def peers(wanted: str | None) -> tuple[list[Peer], dict[str, str]]:
     """Return the peers to measure, and the reasons why others are left out.
 
     Args:
         wanted: None for none, ``all``, or names with commas.
-        jars: Where to look for Kafka's classes.
 
     Raises:
         ValueError: a name is not that of a peer.
@@ -57,7 +54,7 @@ def peers(wanted: str | None, jars: Jars) -> tuple[list[Peer], dict[str, str]]:
     missing: dict[str, str] = {}
     for name in names:
         try:
-            found.append(_make(name, jars))
+            found.append(_make(name))
         except MissingPeerError as error:
             if wanted != ALL:
                 raise
@@ -65,12 +62,8 @@ def peers(wanted: str | None, jars: Jars) -> tuple[list[Peer], dict[str, str]]:
     return found, missing
 
 
-def _make(name: str, jars: Jars) -> Peer:
-    if name == JAVA:
-        from kafkacomp.bench.peers.java import Java
-
-        return Java(jars)
-    module, kind = _PYTHON[name]
+def _make(name: str) -> Peer:
+    module, kind = _PEERS[name]
     make: Callable[[], Peer] = getattr(import_module(f"kafkacomp.bench.peers.{module}"), kind)
     try:
         return make()

@@ -12,8 +12,8 @@ from kafkacomp.exceptions import KafkaCompError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from kafkacomp._codecs.levels import Codec
     from kafkacomp.bench.batches import Row
-    from kafkacomp.bench.spec import Codec
 
 #: Converts bytes, such as a compressor.
 Bytes: TypeAlias = "Callable[[bytes], bytes]"

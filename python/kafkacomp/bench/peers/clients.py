@@ -6,15 +6,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from kafkacomp import CompressionType
+from kafkacomp._codecs.levels import DEFAULT_LEVELS
 from kafkacomp.bench.peers.base import NotComparableError, Peer
-from kafkacomp.bench.spec import DEFAULT_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from kafkacomp._codecs.levels import Codec
     from kafkacomp.bench.batches import Row
     from kafkacomp.bench.peers.base import Bytes, Read
-    from kafkacomp.bench.spec import Codec
     from kafkacomp.bench.stages import Cell
 
 #: The gzip level of aiokafka and kafka-python, which cannot be changed.

@@ -13,8 +13,8 @@ from kafkacomp.bench.peers.base import LENGTH, NotComparableError, Peer, blocks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kafkacomp._codecs.levels import Codec
     from kafkacomp.bench.peers.base import Bytes
-    from kafkacomp.bench.spec import Codec
 
 GZIP, SNAPPY, LZ4, ZSTD = CompressionType.GZIP, CompressionType.SNAPPY, CompressionType.LZ4, CompressionType.ZSTD
 

@@ -15,9 +15,9 @@ from kafkacomp.bench.stages import ARROW, Cell, Pass, timed
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from kafkacomp._codecs.levels import Codec
     from kafkacomp.bench.batches import Row
     from kafkacomp.bench.peers.base import Bytes, Read
-    from kafkacomp.bench.spec import Codec
 
 
 class Ours(Peer):

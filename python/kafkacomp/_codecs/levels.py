@@ -1,4 +1,4 @@
-"""Parse the values of options: codecs with their levels, sizes, numbers of threads.
+"""Codecs with their levels, and batch sizes, as commands and settings name them.
 
 ``--codecs`` is a list separated by commas: a name, a name and a level (``zstd:3``) or a range (``gzip:1-9``). A level
 or range without a name belongs to the codec before it: ``zstd:-5,1,3``.
@@ -10,20 +10,19 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from kafkacomp import CompressionType
 from kafkacomp._arguments import parse_size
+from kafkacomp._types import CompressionType
 
 #: Kafka's default levels (KIP-390). LZ4's 9 is the fast compressor.
 DEFAULT_LEVELS: Final = {CompressionType.GZIP: -1, CompressionType.LZ4: 9, CompressionType.ZSTD: 3}
 #: KIP-390's ranges; gzip's -1 is zlib's default level.
 LEVELS: Final = {CompressionType.GZIP: (-1, 9), CompressionType.LZ4: (1, 17), CompressionType.ZSTD: (-131072, 22)}
 
-#: Batch sizes that are not numbers: each file in one piece; the batches of the segment.
+#: Batch sizes that are not numbers: a file as one batch; the batches as stored.
 WHOLE: Final = "whole"
 STORED: Final = "stored"
 
 _MOST_LEVELS: Final = 64
-_MOST_THREADS: Final = 1024
 _MOST_BATCH_BYTES: Final = 1 << 30
 _LEVEL = re.compile(r"-?\d{1,6}")
 _RANGE = re.compile(r"(-?\d{1,6})-(-?\d{1,6})")
@@ -100,12 +99,3 @@ def _batch_size(part: str) -> int | str:
     if isinstance(size, int) and not 1 <= size <= _MOST_BATCH_BYTES:
         raise ValueError(f"{part!r} is out of range: a batch has 1 byte to 1g")
     return size
-
-
-def parse_threads(text: str) -> list[int]:
-    """Parse numbers of threads; duplicates are dropped."""
-    parts = [part.strip() for part in text.split(",")]
-    for part in parts:
-        if not part.isdecimal() or not 1 <= int(part) <= _MOST_THREADS:
-            raise ValueError(f"{part!r} is not a number of threads: expected 1 to {_MOST_THREADS}")
-    return list(dict.fromkeys(map(int, parts)))

@@ -1,14 +1,21 @@
-"""The preset of a corpus: whole files, compressed by Kafka's codecs and by other compressors that are installed."""
+"""The table of zstd's README, with measured figures next to the published ones.
+
+The table and its source are in ``zstd-readme.toml``. Whole files of a corpus are compressed by Kafka's codecs, and by
+other compressors that are installed.
+"""
 
 from __future__ import annotations
 
+import tomllib
 import zlib
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Final
 
 import kafkacomp
+from kafkacomp._codecs.levels import parse_codecs
 from kafkacomp.bench.peers.base import MissingPeerError, WrongResultError
-from kafkacomp.bench.spec import parse_codecs
 from kafkacomp.bench.stages import in_threads
 from kafkacomp.bench.timing import Samples, sample
 
@@ -16,31 +23,51 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kafkacomp.bench.peers.base import Bytes
-    from kafkacomp.bench.presets import Cell, Compared, Preset
     from kafkacomp.bench.workload import Workload
 
-_LZ4_LARGEST_BLOCK = 4 << 20
+NAME: Final = "zstd-readme"
+_LZ4_LARGEST_BLOCK: Final = 4 << 20
+
+Cell = str | float | int | bool | None
 
 
-def measured_rows(preset: Preset) -> int:
+@dataclass
+class Compared:
+    """A published table with measured columns."""
+
+    name: str
+    title: str
+    source: str
+    columns: list[str]
+    rows: list[dict[str, Cell]]
+    notes: list[str]
+
+
+def load_table() -> dict[str, Any]:
+    """Read the published table."""
+    return tomllib.loads(resources.files(__package__).joinpath(f"{NAME}.toml").read_text(encoding="utf-8"))
+
+
+def measured_rows(table: dict[str, Any]) -> int:
     """Return the rows that can be measured if all packages are installed."""
-    return sum("by" in row for row in preset.table["row"])
+    return sum("by" in row for row in table["row"])
 
 
 def compare(
-    preset: Preset, workload: Workload, *, rounds: int, least: float, advance: Callable[[int, str], object]
+    table: dict[str, Any], workload: Workload, *, rounds: int, least: float, advance: Callable[[int, str], object]
 ) -> Compared:
     """Measure every possible row, in turns, and put the figures next to the published ones."""
-    whole = workload.size == preset.table["corpus_bytes"]
-    rows = [_Row(row, workload) for row in preset.table["row"]]
+    whole = workload.size == table["corpus_bytes"]
+    rows = [_Row(row, workload) for row in table["row"]]
     for turn in range(rounds + 1):
         for row in rows:
             if row.works:
                 row.turn(least if turn else 0.0, keep=turn > 0)
             advance(1 if "by" in row.published else 0, row.published["name"])
-    cells = [row.cells(whole=whole, tolerance=preset.table["ratio_tolerance"]) for row in rows]
-    corpus = f"the input has {workload.size:,} bytes, the corpus {preset.table['corpus_bytes']:,}"
-    return preset.compared(cells, [] if whole else [f"{corpus}: ratios may differ from the published ones"])
+    cells = [row.cells(whole=whole, tolerance=table["ratio_tolerance"]) for row in rows]
+    corpus = f"the input has {workload.size:,} bytes, the corpus {table['corpus_bytes']:,}"
+    notes = [] if whole else [f"{corpus}: ratios may differ from the published ones"]
+    return Compared(NAME, table["title"], table["source"], list(cells[0]), cells, notes)
 
 
 class _Row:

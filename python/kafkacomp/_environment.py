@@ -14,15 +14,13 @@ import kafkacomp
 from kafkacomp._arguments import available_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kafkacomp.bench.peers.base import Peer
+    from collections.abc import Mapping
 
 _OTHERS = ("pyarrow", "altair")
 
 
-def describe(command: str, peers: Iterable[Peer]) -> dict[str, object]:
-    """Return machine, versions and command line. Call it after the run: only then is the version of Java known."""
+def describe(command: str, others: Mapping[str, str]) -> dict[str, object]:
+    """Return machine, versions and command line; `others` are further versions by name."""
     load = os.getloadavg() if hasattr(os, "getloadavg") else None
     versions = {"kafkacomp": kafkacomp.__version__}
     for name in _OTHERS:
@@ -30,7 +28,7 @@ def describe(command: str, peers: Iterable[Peer]) -> dict[str, object]:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    versions |= {peer.name: peer.version for peer in peers}
+    versions |= others
     return {
         "command": command,
         "date": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
