@@ -6,12 +6,10 @@ import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkacomp._types import CompressionType
-from kafkacomp.advice.formats import OLDEST
 from kafkacomp.advice.settings import TODAY
 
 if TYPE_CHECKING:
-    from kafkacomp.advice.formats import Format
-    from kafkacomp.advice.recommend import Circumstances
+    from kafkacomp.advice.cost import Circumstances
     from kafkacomp.advice.topic import Cell
 
 #: A producer's default batch.size: smaller batches were sent before they were full, because of linger.ms.
@@ -38,13 +36,11 @@ class Lines(NamedTuple):
     implies: str
 
 
-def lines_for(form: Format, cell: Cell, about: Circumstances, fill_ms: float | None) -> list[Lines]:
+def lines_for(cell: Cell, about: Circumstances, fill_ms: float | None) -> list[Lines]:
     """Return the configuration for a cell: of producers, which is preferred, and of the topic and the broker."""
     from kafkacomp import broker  # noqa: PLC0415 - the command line starts without it
 
     codec = cell.codec
-    if form.name == OLDEST:
-        return [Lines("producer", [f"compression.codec={codec.type.value}"], "Kafka 0.7 compresses in producers only")]
     stored = broker.target_compression_type(about.compression_type, codec.type)
     producer = [f"compression.type={codec.type}", *_level(codec.type, codec.level)]
     producer += batching(cell.batch_size, fill_ms)

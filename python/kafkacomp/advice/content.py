@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import kafkacomp
-from kafkacomp import message_set
 from kafkacomp._extras import pa, parquet, pc
 from kafkacomp._kafkacomp import json_lines
 from kafkacomp._types import CompressionType
-from kafkacomp.advice.formats import MODERN, OLDEST
+from kafkacomp.advice.formats import MODERN
 from kafkacomp.advice.sampling import LINES, LOG
-from kafkacomp.advice.segments import messages_of, read_window
+from kafkacomp.advice.segments import read_window
 from kafkacomp.advice.settings import ASSUMED_BATCH_SIZE
 from kafkacomp.exceptions import KafkaCompError
 
@@ -101,12 +100,10 @@ def read(window: Window, form: Format, max_output_size: int, failed: Callable[[s
     """
     if window.source.kind != LOG:
         return _of_records(_lines(window) if window.source.kind == LINES else _parquet(window), form)
-    if form.name == OLDEST:
-        return _of_messages(window, form, max_output_size, failed)
     return _of_log(window, form, max_output_size, failed)
 
 
-# ------------------------------------------------------------------------------------------- Kafka 0.8 and later
+# ------------------------------------------------------------------------------------------------- stored batches
 def _of_log(window: Window, form: Format, cap: int, failed: Callable[[str], object]) -> Content:
     content = Content()
     found = list(_stored(window, form, cap, content, failed))
@@ -222,27 +219,6 @@ def _batches(groups: list[list[_Stored]], rows: pa.RecordBatch, form: Format) ->
             section = form.section(rows.slice(at, records))
         yield Batch(kind, sum(each.stored for each in group), records, section, packed)
         at += records
-
-
-# ----------------------------------------------------------------------------------------------------- Kafka 0.7
-def _of_messages(window: Window, form: Format, cap: int, failed: Callable[[str], object]) -> Content:
-    payloads: list[bytes] = []
-    found: list[_Stored] = []
-    try:
-        for message in messages_of(window):
-            data, kind = message_set.write_messages([message]), message.compression_type
-            parts = [each.message.payload for each in message_set.read_messages(data, max_output_size=cap)]
-            packed = None if kind is CompressionType.NONE else message.payload
-            if packed is not None:
-                plain = kafkacomp.decompress(packed, kind, magic=form.magic, max_output_size=cap)
-                packed = packed if plain == message_set.write_messages(parts) else None  # nested wrappers
-            if parts:
-                found.append(_Stored(kind, message.size_in_bytes + 4, len(parts), None, packed, data))
-            payloads += parts
-    except KafkaCompError as error:
-        failed(_where(window, error))
-    rows = pa.RecordBatch.from_arrays([pa.array(payloads, pa.binary())], names=["value"])
-    return Content(list(_batches(_grouped(found, form), rows, form)), rows)
 
 
 # ---------------------------------------------------------------------------------------------- files of records

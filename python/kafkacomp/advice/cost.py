@@ -42,6 +42,19 @@ KINDS: Final = {
 
 
 @dataclass(frozen=True)
+class Circumstances:
+    """The settings and the rate that a recommendation depends on, in addition to the topic's bytes."""
+
+    prices: Prices
+    traffic: Traffic
+    rate: Rate
+    #: The most milliseconds that a batch may take longer; None for no limit.
+    max_latency_ms: float | None = None
+    #: The topic's compression.type today.
+    compression_type: str = "producer"
+
+
+@dataclass(frozen=True)
 class Bill:
     """Money for a month by kind; None for a kind without a price or a known amount."""
 

@@ -5,7 +5,6 @@ format     around compressed records                       uncompressed         
 =========  ==============================================  ============================  ===============
 2          the batch's header, 61 bytes (KIP-98)           the same header               all five
 1, 0       a wrapper message, 34 or 26 bytes (KIP-32)      nothing: plain messages       not zstd
-0.7        a wrapper message, 10 bytes                     nothing                       gzip, snappy
 =========  ==============================================  ============================  ===============
 """
 
@@ -14,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kafkacomp import message_set, record
+from kafkacomp import record
 from kafkacomp._types import CompressionType
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ class Format:
     """One message format."""
 
     name: str
-    #: The magic for :func:`kafkacomp.compress`; snappy and gzip have the same framing in 0.7 as in magic 0.
+    #: The magic for :func:`kafkacomp.compress`.
     magic: int
     #: The overhead of a compressed batch in bytes.
     overhead: int
@@ -38,8 +37,6 @@ class Format:
 
     def section(self, rows: pa.RecordBatch) -> bytes:
         """Return the records of one batch before compression, without the overhead."""
-        if self.name == OLDEST:
-            return message_set.write_messages(value.as_py() or b"" for value in rows.column("value"))
         builder = record.RecordBatchBuilder(self.magic, CompressionType.NONE)
         builder.append_arrow(rows)
         return builder.build()[self.plain_overhead :]
@@ -53,19 +50,15 @@ class Format:
         """Return the reason why this format does not support a codec; None if it does."""
         if kind in self.codecs:
             return None
-        if self.name == OLDEST:
-            return f"Kafka 0.7 has no {kind}"
         return f"message format {self.name} has no {kind}: it requires message format 2 (Kafka 0.11 or later)"
 
 
-OLDEST: Final = "0.7"
 MODERN: Final = "2"
 _ALL: Final = frozenset(CompressionType)
 _LEGACY: Final = _ALL - {CompressionType.ZSTD}
 FORMATS: Final = {
     each.name: each
     for each in (
-        Format(OLDEST, 0, 10, 0, frozenset({CompressionType.NONE, CompressionType.GZIP, CompressionType.SNAPPY})),
         Format("0", 0, 26, 0, _LEGACY),
         Format("1", 1, 34, 0, _LEGACY),
         Format(MODERN, 2, 61, 61, _ALL),

@@ -24,7 +24,7 @@ from kafkacomp.advice import entropy
 from kafkacomp.advice.compressing import compress, java_size
 from kafkacomp.advice.content import read
 from kafkacomp.advice.entropy import Payload
-from kafkacomp.advice.formats import FORMATS, OLDEST, allowed
+from kafkacomp.advice.formats import FORMATS, allowed
 from kafkacomp.advice.levels import Trials, try_levels
 from kafkacomp.advice.rate import Stamps
 from kafkacomp.advice.sampling import LOG
@@ -238,16 +238,13 @@ def _at_other_sizes(rows: pa.RecordBatch, form: Format, task: Task, figures: Fig
     codecs = dict.fromkeys((*allowed(form, task.settings.codecs), Codec(CompressionType.NONE)))
     for codec in codecs:
         for size in task.window.batch_sizes:
-            old = form.name == OLDEST
-            batches = (
-                _OldBatches(rows, codec, size, form) if old else _Batches(rows, codec, size, form, figures.largest)
-            )
+            batches = _Batches(rows, codec, size, form, figures.largest)
             runs = list(_sized(batches, size, task.sized_bytes, before))
             if runs:
                 figures.cells[codec, size] = runs
 
 
-def _sized(batches: _Batches | _OldBatches, size: int, most: int, before: list[int]) -> Iterator[Run]:
+def _sized(batches: _Batches, size: int, most: int, before: list[int]) -> Iterator[Run]:
     """Measure runs of batches of one size, one run in each of ``_RUNS`` equal parts of the window.
 
     Together they contain about ``most`` bytes of keys, values and headers, and each at least one batch. A batch that
@@ -348,37 +345,6 @@ class _Batches:
             self._estimate = max(self._estimate + _DETERIORATE_STEP, ratio)
         else:
             self._estimate = max(self._estimate - _IMPROVING_STEP, ratio)
-
-
-class _OldBatches:
-    """Builds wrappers of Kafka 0.7, whose producers count bytes before compression."""
-
-    def __init__(self, rows: pa.RecordBatch, codec: Codec, size: int, form: Format) -> None:
-        self._values = [value.as_py() or b"" for value in rows.column("value")]
-        self._codec, self._size, self._form = codec, size, form
-
-    def next_run(self, at: int, stop: int, *, last_counts: bool) -> Run:
-        """Measure some batches that begin at row ``at`` and before ``stop``; none if only a truncated one is left."""
-        total, end = Run(), len(self._values)
-        sections: list[bytes] = []
-        while at < stop and len(sections) < _AT_ONCE:
-            behind, size = at, 0
-            while behind < end and (behind == at or size + len(self._values[behind]) + 10 <= self._size):
-                size += len(self._values[behind]) + 10
-                behind += 1
-            if behind == end and self._size != 1 and not (last_counts and len(sections) < _FEW):
-                break
-            sections.append(kafkacomp.message_set.write_messages(self._values[at:behind]))
-            total += Run(0, len(sections[-1]), 0, behind - at, 1)
-            at = behind
-        codec, form = self._codec, self._form
-        if codec.type is CompressionType.NONE:
-            return total._replace(size=total.plain)
-        start = time.thread_time_ns()
-        packed = [compress(each, codec, form.magic) for each in sections]
-        spent = time.thread_time_ns() - start
-        size = sum(form.size(codec, len(each)) for each in packed)
-        return total._replace(size=size, compress_ns=spent, decompress_ns=_decompress(packed, codec, form.magic))
 
 
 def _decompress(packed: Iterable[bytes], codec: Codec, magic: int) -> int:

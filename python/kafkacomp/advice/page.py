@@ -1,29 +1,28 @@
-"""The report as one HTML file without network requests, which its Content-Security-Policy forbids."""
+"""The report as one HTML file: a template over :meth:`Report.to_dict`.
+
+The page makes no network requests, which its Content-Security-Policy forbids. Sizes are decimal (1 GB is 10^9
+bytes), as prices and speeds are; values of ``batch.size`` are powers of two, as producers have them.
+"""
 
 from __future__ import annotations
 
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkacomp._text import size_text
 from kafkacomp.advice import charts
 from kafkacomp.advice.cost import KINDS
-from kafkacomp.advice.recommend import money_of
 from kafkacomp.advice.settings import TODAY, size_name
-from kafkacomp.advice.table import today_of
+from kafkacomp.advice.wording import TOO_LITTLE, decimal_size, money_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kafkacomp.advice.report import Report, TopicReport
-    from kafkacomp.advice.topic import Cell
+    from collections.abc import Iterator, Mapping
 
 #: The most topics with charts, the largest first; the table has all topics.
 MOST_PICTURES: Final = 40
 
 
-def html(report: Report) -> str:
-    """Render the report as one HTML page.
+def html(report: Mapping[str, Any]) -> str:
+    """Render the dict of a report as one HTML page.
 
     Raises:
         ModuleNotFoundError: the extra ``report`` is not installed.
@@ -33,20 +32,23 @@ def html(report: Report) -> str:
 
     template = resources.files("kafkacomp.advice").joinpath("report.html.j2").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters["size"] = size_text
-    environment.filters["money"] = money_of
-    environment.filters["svg"] = _markup
-    largest = sorted(report.topics, key=lambda topic: topic.figures.size, reverse=True)
-    shown = {topic.figures.name for topic in largest[:MOST_PICTURES]}
-    totals = report.totals() if report.topics else None
+    environment.filters |= {
+        "size": decimal_size,
+        "money": money_of,
+        "name": _name,
+        "codec": charts.codec_name,
+        "svg": _markup,
+    }
+    totals, currency = report["all"], report["prices"]["currency"]
+    largest = sorted(report["topics"], key=lambda topic: topic["bytesOnDisk"], reverse=True)
+    with_charts = {topic["topic"] for topic in largest[:MOST_PICTURES]}
     return environment.from_string(template).render(
         report=report,
         totals=totals,
-        currency=report.prices.currency,
-        cost=None if totals is None else _of_all(totals, report.prices.currency),
-        topics=[_topic(topic, pictures=topic.figures.name in shown) for topic in report.topics],
-        left_out=len(report.topics) - len(shown),
-        machine=report.environment,
+        is_priced=totals is not None and totals["today"]["money"]["total"] is not None,
+        charts=[] if totals is None else list(_sums(_choices(totals), currency)),
+        topics=[_topic(topic, currency, has_charts=topic["topic"] in with_charts) for topic in report["topics"]],
+        without_charts=len(report["topics"]) - len(with_charts),
     )
 
 
@@ -56,74 +58,46 @@ def _markup(svg: str) -> Any:  # noqa: ANN401 - jinja2 is an extra
     return markupsafe.Markup(svg)  # noqa: S704 - a chart of this package, with escaped text
 
 
-def _of_all(totals: Mapping[str, Any], currency: str) -> str | None:
-    bars = {"today": totals["today"], "advised": totals["advised"], **totals["byCodec"]}
-    if totals["today"]["money"]["total"] is not None:
-        parts = {name: {kind: each["money"][kind] for kind in KINDS} for name, each in bars.items()}
-        return charts.stacked(parts, f"{currency} a month", "Monthly cost by kind, all topics")
-    return charts.stacked({name: _bytes(each) for name, each in bars.items()}, "bytes", "Bytes by kind, all topics")
+def _name(cell: Mapping[str, Any] | None) -> str:
+    """The codec of a cell, with its batch size if that is not today's."""
+    if cell is None:
+        return ""
+    size = "" if cell["batchSize"] is None else f", {size_name(cell['batchSize'])}"
+    return charts.codec_name(cell) + size
 
 
-def _bytes(each: Mapping[str, Any]) -> dict[str, float]:
-    wire = each["bytesOnWire"]
-    return {
-        "disk": each["bytesOnDisk"],
-        "networkIn": wire["in"],
-        "networkReplication": wire["replication"],
-        "networkOut": wire["out"],
-    }
+def _choices(totals: Mapping[str, Any]) -> dict[str, Any]:
+    return {"today": totals["today"], "advised": totals["advised"], **totals["byCodec"]}
 
 
-def _topic(topic: TopicReport, *, pictures: bool) -> dict[str, Any]:
-    figures, advice = topic.figures, topic.advice
+def _topic(topic: Mapping[str, Any], currency: str, *, has_charts: bool) -> dict[str, Any]:
+    """What the template shows of a topic in addition to its dict."""
+    today, advice = topic["today"], topic["advice"]
+    chosen = advice["option"]
     # Figures of a topic with too little data would look like advice.
-    is_judged = figures.lacks is None
-    cells = [topic.today, *topic.cells] if is_judged else []
-    before, after = topic.options.bill(topic.today).total, topic.options.bill(topic.chosen).total
+    is_judged = advice["verdict"] != TOO_LITTLE
+    choices = {"today": today}
+    if chosen is not None:
+        choices["advised"] = chosen
+    choices |= {charts.codec_name(each): each for each in topic["options"] if each["batchSize"] is None}
+    pictures = [charts.ratio_and_speed(topic), charts.by_batch_size(topic), *_sums(choices, currency)]
     return {
-        "figures": figures,
-        "advice": advice,
-        "after": topic.bytes_with(topic.chosen),
-        "today": today_of(topic),
-        "sizes": figures.sizes(),
-        "ratio": topic.today.ratio,
-        "reasons": [reason for reason in advice.reasons if reason not in advice.headline],
-        "option": "" if advice.option is None else _name(advice.option),
-        "money": (before, after),
-        "rate": topic.about.rate.why,
-        "rows": [_row(topic, cell) for cell in cells],
-        "pictures": [each for each in _pictures(topic) if each] if pictures and is_judged else [],
+        "about": topic,
+        "after": today if chosen is None else chosen,
+        "reasons": [reason for reason in advice["reasons"] if reason not in advice["headline"]],
+        "rows": [today, *topic["options"]] if is_judged else [],
+        "batches": lambda cell: "stored" if cell is today else size_name(cell["batchSize"] or TODAY),
+        "is_chosen": lambda cell: chosen is not None and _name(cell) == _name(chosen) and cell is not today,
+        "charts": [each for each in pictures if each is not None] if has_charts and is_judged else [],
     }
 
 
-def _name(cell: Cell) -> str:
-    return str(cell.codec) if cell.batch_size == TODAY else f"{cell.codec}, {size_name(cell.batch_size)}"
-
-
-def _row(topic: TopicReport, cell: Cell) -> dict[str, Any]:
-    own = cell is topic.today
-    saving, spread = (0.0, None) if own else topic.figures.saving(cell)
-    return {
-        "cell": cell,
-        "batches": "stored" if own else size_name(cell.batch_size),
-        "saving": saving,
-        "spread": spread,
-        "month": topic.options.bill(cell).total,
-        "own": own,
-        "chosen": cell is topic.advice.option,
-    }
-
-
-def _pictures(topic: TopicReport) -> list[str | None]:
-    bars: dict[str, Any] = {"today": topic.today}
-    if topic.advice.option is not None:
-        bars["advised"] = topic.advice.option
-    bars |= {str(cell.codec): cell for cell in topic.cells if cell.batch_size == TODAY}
-    currency = topic.about.prices.currency
-    if topic.options.bill(topic.today).total is not None:
-        parts = {name: topic.options.bill(cell).by_kind for name, cell in bars.items()}
-        cost = charts.stacked(parts, f"{currency} a month", "Monthly cost by kind")
-    else:
-        amounts = {name: _bytes(topic.stored_and_sent(cell)) for name, cell in bars.items()}
-        cost = charts.stacked(amounts, "bytes", "Bytes by kind")
-    return [charts.ratio_and_speed(topic), charts.by_batch_size(topic), cost]
+def _sums(choices: Mapping[str, Any], currency: str) -> Iterator[charts.Chart]:
+    """The charts of each choice's cost; without prices, of its bytes on disk, and of the bytes that are sent."""
+    if choices["today"]["money"]["total"] is not None:
+        parts = {name: {kind: each["money"][kind] for kind in KINDS} for name, each in choices.items()}
+        yield from charts.stacked(parts, f"{currency} a month".strip(), "Monthly cost by kind")
+        return
+    disk = {name: {"bytes on disk": each["bytesOnDisk"]} for name, each in choices.items()}
+    yield from charts.stacked(disk, "bytes on all disks", "Bytes on disk, all replicas")
+    yield from charts.stacked({name: each["bytesOnWire"] for name, each in choices.items()}, "bytes sent", "Bytes sent")

@@ -24,13 +24,12 @@ from kafkacomp._types import CompressionType
 from kafkacomp.advice.configuration import DEFAULT_BATCH_SIZE, LONGEST_LINGER_MS, Lines, batching, lines_for
 from kafkacomp.advice.cost import amounts, bill
 from kafkacomp.advice.settings import TODAY, size_name
+from kafkacomp.advice.wording import TOO_LITTLE, money_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kafkacomp.advice.cost import Bill
-    from kafkacomp.advice.prices import Prices, Traffic
-    from kafkacomp.advice.rate import Rate
+    from kafkacomp.advice.cost import Bill, Circumstances
     from kafkacomp.advice.spread import Spread
     from kafkacomp.advice.topic import Cell, TopicFigures
 
@@ -39,8 +38,6 @@ CHANGE: Final = "change"
 RAISE: Final = "raise the batch size first"
 #: The same if the default batch.size is sufficient, but batches are sent before they are full.
 LINGER: Final = "raise linger.ms first"
-#: The sample is no basis for a recommendation.
-TOO_LITTLE: Final = "too little data"
 
 #: The least saving of an option, as a share of today's bytes or cost.
 _WORTH: Final = 0.05
@@ -61,19 +58,6 @@ _NO_REPETITION: Final = 0.05
 _LESS_TIME: Final = 0.3
 #: Uncompressed batches count as about the same size if they add at most this share of today's bytes.
 _SAME_BYTES: Final = 0.02
-
-
-@dataclass(frozen=True)
-class Circumstances:
-    """The settings and the rate that a recommendation depends on, in addition to the topic's bytes."""
-
-    prices: Prices
-    traffic: Traffic
-    rate: Rate
-    #: The most milliseconds that a batch may take longer; None for no limit.
-    max_latency_ms: float | None = None
-    #: The topic's compression.type today.
-    compression_type: str = "producer"
 
 
 @dataclass
@@ -319,11 +303,6 @@ def _too_dear(options: Options) -> str:
 
 
 # -------------------------------------------------------------------------------------------------------- wording
-def money_of(amount: float) -> str:
-    """Format an amount of money: with cents, or below 1 with three significant digits."""
-    return f"{amount:,.2f}" if abs(amount) >= 1 or not amount else f"{amount:.3g}"
-
-
 def _between(spread: Spread) -> str:
     return f"{spread.low:.0%} to {spread.high:.0%}"
 
@@ -387,9 +366,7 @@ def _change(topic: TopicFigures, options: Options, cell: Cell) -> Advice:
     headline = f"{word} {cell.codec}: saves {_saves(cell, options)}"
     if saving < _WORTH and not options.by_money:
         headline += f", and {1 - options.seconds(cell) / options.seconds(options.today):.0%} of the processor time"
-    advice = Advice(
-        CHANGE, headline, [], cell, saving, spread, lines_for(topic.format, cell, options.about, options.fill_ms(cell))
-    )
+    advice = Advice(CHANGE, headline, [], cell, saving, spread, lines_for(cell, options.about, options.fill_ms(cell)))
     advice.reasons += _figures(options, cell)
     larger = _larger(options, filled=True)
     if larger is not None and options.saving(larger) - saving >= _WORTH:
@@ -413,7 +390,7 @@ def _raise(topic: TopicFigures, options: Options, now: Cell | None, larger: Cell
     )
     advice = Advice(verdict, headline, [], larger, saving, spread)
     fill = options.fill_ms(larger)
-    advice.lines = lines_for(topic.format, larger, options.about, fill)
+    advice.lines = lines_for(larger, options.about, fill)
     advice.reasons += _figures(options, larger)
     if fill is not None:
         filled = f"a batch of one partition takes {duration_text(fill / 1000)} to fill"

@@ -10,14 +10,15 @@ from kafkacomp._text import camel_case, json_fields
 from kafkacomp.advice.cost import KINDS, Bill, amounts, bill, broker_seconds, factor, sum_of_known
 from kafkacomp.advice.recommend import Options
 from kafkacomp.advice.settings import TODAY, size_name
+from kafkacomp.advice.wording import today_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from kafkacomp._codecs.levels import Codec
-    from kafkacomp.advice.cost import Month
+    from kafkacomp.advice.cost import Circumstances, Month
     from kafkacomp.advice.prices import Prices
-    from kafkacomp.advice.recommend import Advice, Circumstances
+    from kafkacomp.advice.recommend import Advice
     from kafkacomp.advice.settings import Settings
     from kafkacomp.advice.topic import Cell, TopicFigures
 
@@ -106,6 +107,7 @@ class TopicReport:
             },
             "rate": camel_case(asdict(rate)),
             "today": {
+                "description": today_of(topic),
                 "compressionType": str(topic.type),
                 "level": None if level is None else camel_case(level._asdict()),
                 "types": {
@@ -260,7 +262,7 @@ class Report:
         """
         from kafkacomp.advice.page import html  # noqa: PLC0415 - an extra
 
-        return html(self)
+        return html(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as values for JSON, as ``kafkacomp advise --json`` prints it.

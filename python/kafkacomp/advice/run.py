@@ -15,12 +15,12 @@ from kafkacomp._storage.partition import SegmentSource
 from kafkacomp._threads import map_on_threads
 from kafkacomp._types import CompressionType
 from kafkacomp.advice.budget import shares
-from kafkacomp.advice.cost import rate_in
+from kafkacomp.advice.cost import Circumstances, rate_in
 from kafkacomp.advice.formats import FORMATS, MODERN, allowed
 from kafkacomp.advice.measure import Task, measure
 from kafkacomp.advice.prices import load
 from kafkacomp.advice.rate import FileTimes
-from kafkacomp.advice.recommend import Circumstances, advice_on
+from kafkacomp.advice.recommend import advice_on
 from kafkacomp.advice.report import Report, TopicReport
 from kafkacomp.advice.sampling import LOG, find_topics, windows_of
 from kafkacomp.advice.segments import newest_format
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 _PARTITIONS_ASKED: Final = 32
 #: The number of windows of a topic on which levels are tried.
 _LEVEL_WINDOWS: Final = 2
+_OLD: Final = "0.7"
+_OLD_LOG: Final = "a log of Kafka 0.7, which is not measured: convert it with kafkacomp convert"
 
 
 @dataclass
@@ -100,6 +102,8 @@ def plan(paths: Iterable[Given], settings: Settings, opening: SourceOptions | No
             continue
         try:
             form = _format(topic)
+            if form == _OLD:
+                raise ValueError(_OLD_LOG)  # noqa: TRY301 - the same way out
         except (KafkaCompError, OSError, ValueError) as error:
             made.problems.append(_named(topic.name, error))
             continue
@@ -147,7 +151,7 @@ def _format(topic: Topic) -> str:
             return MODERN
         if source.size:
             newest[source.partition] = source
-    order = list(FORMATS)
+    order = [_OLD, *FORMATS]
     stride = -(-len(newest) // _PARTITIONS_ASKED)
     found = [form for source in list(newest.values())[::stride] if (form := newest_format(source)) is not None]
     return max(found, key=order.index, default=MODERN)

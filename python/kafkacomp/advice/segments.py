@@ -1,10 +1,9 @@
-"""Read the batches, or messages of Kafka 0.7, that begin in a window of a segment. The core finds their boundaries."""
+"""Read the batches that begin in a window of a segment. The core finds their boundaries."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafkacomp import message_set
 from kafkacomp._kafkacomp import BatchReader, newest_message_format, read_range
 from kafkacomp.exceptions import CorruptRecordError
 
@@ -12,12 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kafkacomp.advice.sampling import Source, Window
-    from kafkacomp.message_set import Message
     from kafkacomp.record import RecordBatch
 
 
 def newest_format(source: Source) -> str | None:
-    """Return the message format of a segment's last batch, a key of ``formats.FORMATS``; None without a batch.
+    """Return the message format of a segment's last batch: 0, 1, 2 or 0.7; None without a batch.
 
     A corrupt batch counts as the segment's end.
 
@@ -38,14 +36,3 @@ def read_window(window: Window, max_output_size: int) -> Iterator[RecordBatch]:
         # A live log's last batch may be incomplete; a window that has nothing else shows nothing of the topic.
         raise CorruptRecordError(f"incomplete batch at byte {found.position}, where the segment ends")
     yield from BatchReader(found.data, max_output_size, verify_crc=False, origin=found.position)
-
-
-def messages_of(window: Window) -> Iterator[Message]:
-    """Iterate over the top-level messages that begin in a window of a log of Kafka 0.7.
-
-    Raises:
-        MessageSetError: as :func:`kafkacomp.message_set.read_messages`.
-    """
-    found = read_range(window.source.source, window.start, window.end)
-    for message, _ in message_set.read_messages(found.data, deep=False):
-        yield message

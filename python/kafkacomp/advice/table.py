@@ -10,8 +10,8 @@ from rich.text import Text
 from kafkacomp._tables import plain_table
 from kafkacomp._text import count_text, printable, size_text
 from kafkacomp._types import CompressionType
-from kafkacomp.advice.recommend import money_of
 from kafkacomp.advice.settings import size_name
+from kafkacomp.advice.wording import money_of, today_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,24 +43,6 @@ def render(report: Report, *, full: bool = True) -> RenderableType:
     return Group(*parts)
 
 
-def today_of(topic: TopicReport) -> str:
-    """Describe today's compression type, with its level if that is known."""
-    figures = topic.figures
-    if not figures.stored:
-        return "not in a log"
-    level = figures.level
-    if figures.type is CompressionType.NONE or (level is None and not figures.levels.get(figures.type)):
-        name = str(figures.type)
-    elif level is None:
-        name = f"{figures.type}, level unknown"
-    else:
-        name = f"{figures.type}:{level.level}" + (
-            "" if level.same_bytes else f" (about, {level.difference:+.1%} bytes)"
-        )
-    others = len(figures.types) - 1
-    return f"{name} and {others} more" if others > 0 else name
-
-
 def _topic(topic: TopicReport) -> Table:
     figures, total = topic.figures, topic.figures.total
     share = f"{figures.windows} windows with {figures.share:.1%} of the bytes"
@@ -68,7 +50,7 @@ def _topic(topic: TopicReport) -> Table:
     partitions = count_text(figures.partitions, "partition")
     title = (
         f"{printable(figures.name)}: {size_text(figures.size)} in {partitions}, message format "
-        f"{figures.format.name}; today {today_of(topic)}, {sizes['recordsMean']:.1f} records and "
+        f"{figures.format.name}; today {today_of(figures)}, {sizes['recordsMean']:.1f} records and "
         f"{size_text(sizes['storedBytesMean'])} per batch; sample {total.records:,} records, {share}\n"
         f"{topic.about.rate.why}"
     )

@@ -20,7 +20,7 @@ Bytes: TypeAlias = "Callable[[bytes], bytes]"
 #: Offset, timestamp, key, value, headers of each record.
 Read: TypeAlias = "Iterator[tuple[int, int, bytes | None, bytes | None, Sequence[tuple[str, bytes | None]]]]"
 
-#: The length of a block, in xerial's streams and in the files of the peer java.
+#: The length of a block in xerial's streams.
 LENGTH: Final = struct.Struct(">i")
 
 
@@ -96,9 +96,6 @@ class Peer:
     def build_all(self, cell: Cell) -> bytes:
         """Build all batches."""
         return b"".join(_build_all(self.builder(cell.codec), cell.rows))
-
-    def close(self) -> None:
-        """Release the resources of the peer."""
 
 
 def _build_all(build: Callable[[Sequence[Row], int], bytes], groups: Sequence[Sequence[Row]]) -> list[bytes]:
