@@ -6,6 +6,7 @@ import ast
 import inspect
 import json
 import operator
+import re
 import shlex
 import shutil
 import subprocess
@@ -86,6 +87,6 @@ def test_calls_that_are_only_shown_exist(page: Path) -> None:
     """Functions of kafkacomp in Python that is not executed have the arguments that they are given."""
     shown = "\n".join(each.text for each in doc_pages.blocks(page.read_text()) if each.kind == "py")
     for node in ast.walk(ast.parse(shown)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("kc."):
+        if isinstance(node, ast.Call) and re.fullmatch(r"kc\.[\w.]+", ast.unparse(node.func)):
             function = operator.attrgetter(ast.unparse(node.func).removeprefix("kc."))(kc)
             inspect.signature(function).bind(*node.args, **{str(each.arg): each.value for each in node.keywords})

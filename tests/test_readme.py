@@ -108,6 +108,7 @@ def _is_known(name: str) -> bool:
 _OTHER = {
     "reader.report": hasattr(kc.scan(b""), "report"),
     "reader.to_pandas()": hasattr(kc.scan(b""), "to_pandas"),
+    "max_output_size": hasattr(kc.ScanOptions(), "max_output_size"),
     "read_committed": "read_committed" in get_args(IsolationLevel),
     "spark.readStream": True,
     "df.writeStream": True,
