@@ -16,7 +16,6 @@ import pyarrow as pa
 import pytest
 
 import kafkacomp as kc
-from grouped import grouped
 from kafkacomp import broker, gzip, log, lz4, message_set, record, snappy, zstd
 from kafkacomp._cli import main
 from kafkacomp._cli.command import cli
@@ -57,7 +56,13 @@ def validated(data: bytes, options: dict[str, Any]) -> None:
 #: What has the options, and a call with them; it gets a partition's folder, its segment's content and a new folder.
 Call = tuple["Callable[..., Any]", "Callable[[Path, bytes, Path, dict[str, Any]], Any]"]
 CALLS: dict[str, Call] = {
-    "scan": (kc.scan, lambda source, _data, _made, given: list(kc.scan(source, **grouped(**given)))),
+    "scan": (kc.scan, lambda source, _data, _made, given: list(kc.scan(source, **given))),
+    "ScanOptions": (
+        kc.ScanOptions,
+        lambda source, _data, _made, given: list(kc.scan(source, options=kc.ScanOptions(**given))),
+    ),
+    "Tiered": (kc.Tiered, lambda source, _data, _made, given: list(kc.scan(source, tiered=kc.Tiered(**given)))),
+    "diff": (log.diff, lambda source, _data, _made, given: log.diff(source, source, **given)),
     "write": (kc.write, lambda _source, _data, made, given: kc.write(ROWS, made, **(TOPIC | given))),
     "recompress": (log.recompress, lambda source, _data, made, given: log.recompress(source, made, **given)),
     "repair": (log.repair, lambda source, _data, made, given: log.repair(source, made, **given)),
@@ -66,7 +71,7 @@ CALLS: dict[str, Call] = {
     "verify_partition": (log.verify_partition, lambda source, _d, _m, given: log.verify_partition(source, **given)),
     "LogDir": (
         log.LogDir,
-        lambda source, _data, _made, given: log.LogDir(source.parent, **grouped(**given)).partitions,
+        lambda source, _data, _made, given: log.LogDir(source.parent, **given).partitions,
     ),
     "advise": (kc.advise, lambda source, _data, _made, given: kc.advise(source, **(QUICK | given))),
     "Settings": (Settings, lambda _source, _data, _made, given: Settings(**given)),
@@ -158,10 +163,13 @@ COMMANDS: dict[str, Callable[[Path, Path], list[str]]] = {
     "diff": lambda source, _: [str(source), str(source)],
     "dump": lambda source, _: [str(source)],
     "export": lambda source, made: [str(source), "--output", f"{made}.csv"],
+    "groups": lambda source, _: [str(source)],
     "info": lambda source, _: [str(source)],
     "recompress": lambda source, made: [str(source), str(made)],
     "repair": lambda source, made: [str(source), str(made)],
     "tiered": lambda source, _: [str(source)],
+    "topics": lambda source, _: [str(source)],
+    "transactions": lambda source, _: [str(source)],
     "validate": lambda source, _: [str(source / SEGMENT)],
     "verify": lambda source, _: [str(source)],
 }
