@@ -43,12 +43,12 @@ impl Settings {
     ///
     /// # Errors
     /// `ValueError` for a column or a type that does not exist.
-    pub fn options(&self) -> PyResult<ScanOptions> {
+    pub fn options(self) -> PyResult<ScanOptions> {
         let Self { columns, start_time, end_time, isolation_level, on_error, threads, options } = self;
         Ok(ScanOptions {
             columns: columns.iter().map(|name| column(name)).collect::<PyResult<_>>()?,
-            start_time: *start_time,
-            end_time: *end_time,
+            start_time,
+            end_time,
             isolation_level: match isolation_level.as_str() {
                 "read_committed" => IsolationLevel::ReadCommitted,
                 _ => IsolationLevel::ReadUncommitted,
@@ -57,7 +57,7 @@ impl Settings {
             include_control: options.include_control,
             batch_rows: options.batch_rows,
             arrow_batch_bytes: options.arrow_batch_bytes,
-            threads: *threads,
+            threads,
             timestamp_unit: options::time_unit(&options.timestamp_unit),
             binary_type: binary_type(&options.binary_type)?,
             verify_crc: options.verify_crc,

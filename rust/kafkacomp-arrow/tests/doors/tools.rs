@@ -50,11 +50,12 @@ pub fn check(
     differs("convert", rewritten(folder, expected, strict, (scratch, convert), random));
     differs("info", described(folder, expected, strict, random));
     // The headers of compressed messages do not have their first offsets.
-    if !expected.reaches_over && !expected.has_wrappers {
-        if expected.in_order.last() != Some(&false) || !looks_in_order(folder) {
-            differs("log_end", ends(folder, expected, strict, random));
-            differs("the end of a stream", followed(folder, expected, random));
-        }
+    if !expected.reaches_over
+        && !expected.has_wrappers
+        && (expected.in_order.last() != Some(&false) || !looks_in_order(folder))
+    {
+        differs("log_end", ends(folder, expected, strict, random));
+        differs("the end of a stream", followed(folder, expected, random));
     }
     broken
 }
