@@ -31,7 +31,7 @@ def test_one_version_everywhere(tree: Path) -> None:
     (tree / "Cargo.toml").write_text(text.replace('version = "0.1.0"', 'version = "0.2.0"', 1))
     found = list(TOOL["version_faults"](tree))
     assert "CHANGELOG.md: no section '## [0.2.0] - <date>' and nothing under Unreleased" in found
-    assert sum(each.startswith("Cargo.lock: kafkacomp-") for each in found) == 6
+    assert sum(each.startswith("Cargo.lock: kafkacomp-") for each in found) == 7
     assert sum(each.startswith("Cargo.toml: kafkacomp-") for each in found) == 5
 
 

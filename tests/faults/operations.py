@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 import kafkacomp as kc
-from grouped import grouped
 from kafkacomp import log, message_set, record
 
 if TYPE_CHECKING:
@@ -153,8 +152,8 @@ class Operations:
             found[f"read_stream_{codec}"] = partial(_read_stream, module, compressed)
         return found
 
-    def _scanned(self, **options: Any) -> list[Any]:
-        reader = kc.scan(self.partition, **grouped(**options))
+    def _scanned(self, threads: int = 1, **arguments: Any) -> list[Any]:
+        reader = kc.scan(self.partition, options=kc.ScanOptions(threads=threads), **arguments)
         found = [pa.record_batch(batch) for batch in reader]
         assert not reader.report.skipped, reader.report
         return found
