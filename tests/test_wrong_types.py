@@ -119,7 +119,8 @@ def functions(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str,
     data = segment.read_bytes()
     given: dict[str, Any] = {
         "batch_size": 100, "compression_type": "gzip", "data": data, "file": segment, "fields": [], "frame_buffer": b"",
-        "key": b"\0\0\0\1", "messages": [b"payload"], "out": bytearray(9), "position": 0, "reader": kc.scan(folder),
+        "key": b"\0\0\0\1", "messages": [b"payload"], "other": folder, "out": bytearray(9), "position": 0,
+        "reader": kc.scan(folder),
         "records": data, "rows": pa.table({"value": [b"third"]}), "sets": [b""], "source": folder / "orders-0",
         "timestamp": 0, "to_magic": 1, "topic": "orders", "value": bytes(6),
     }  # fmt: skip

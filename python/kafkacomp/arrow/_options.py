@@ -98,6 +98,12 @@ class ScanOptions:
             integer("horizon", self.horizon, (0, 2**63 - 1))
 
 
+def check_options(options: object) -> None:
+    """Refuse ``options`` of another type."""
+    if not isinstance(options, ScanOptions):
+        raise TypeError(f"options must be a ScanOptions, not {type(options).__name__}")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScanSettings:
     """The checked arguments of a scan, as Rust reads them."""

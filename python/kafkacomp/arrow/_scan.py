@@ -19,7 +19,7 @@ from kafkacomp._kafkacomp import columns as _all_columns
 from kafkacomp._storage.losses import loss_files_of
 from kafkacomp._storage.partition import BoundedPartition
 from kafkacomp._storage.selection import ByName
-from kafkacomp.arrow._options import ISOLATION_LEVELS, ON_ERROR, ScanOptions, ScanSettings
+from kafkacomp.arrow._options import ISOLATION_LEVELS, ON_ERROR, ScanOptions, ScanSettings, check_options
 from kafkacomp.arrow._reader import ScanReader
 from kafkacomp.tiered.source import SourceOptions
 
@@ -121,8 +121,7 @@ def scan(
     """
     one_of("isolation_level", isolation_level, ISOLATION_LEVELS)
     one_of("on_error", on_error, ON_ERROR)
-    if not isinstance(options, ScanOptions):
-        raise TypeError(f"options must be a ScanOptions, not {type(options).__name__}")
+    check_options(options)
     check_progress(progress)
     first_ms = milliseconds("start_time", start_time)
     end_ms = milliseconds("end_time", end_time)

@@ -10,6 +10,7 @@ from kafkacomp._losses import unacknowledged
 from kafkacomp._storage.selection import ByName
 from kafkacomp._text import camel_case
 from kafkacomp.arrow import ScanOptions, scan
+from kafkacomp.arrow._options import check_options
 from kafkacomp.tiered.source import SourceOptions
 
 if TYPE_CHECKING:
@@ -128,9 +129,10 @@ def diff(
         True
     """
     check_progress(progress)
+    check_options(options)
     choice = ByName.of(topics, partitions)
     opening = SourceOptions(store=store, storage_options=storage_options, tiered=tiered)
-    sides = [_by_name(opening.resolve(each, choice=choice), str(each)) for each in (source, other)]
+    sides = [_side(name, each, opening, choice) for name, each in (("source", source), ("other", other))]
     total = sum(segment.size for side in sides for each in side.values() for segment in each.segments)
     done = 0
 
@@ -157,6 +159,17 @@ def diff(
         if difference is not None:
             found.append(Difference(*key, *difference))
     return DiffReport(records, len(keys), found, reports)
+
+
+def _side(
+    name: str, source: Source, opening: SourceOptions, choice: ByName | None
+) -> dict[tuple[str | None, int | None], Partition]:
+    """List one of the logs; an error about its type has the name of the argument."""
+    try:
+        found = opening.resolve(source, choice=choice)
+    except TypeError as error:
+        raise TypeError(str(error).replace("source", name, 1)) from None
+    return _by_name(found, str(source))
 
 
 def _by_name(partitions: list[Partition], source: str) -> dict[tuple[str | None, int | None], Partition]:
