@@ -55,7 +55,9 @@ def write(folder: Path, commits: int) -> None:
 
 def scanned(folder: str, threads: int) -> int:
     """A scan of the two columns."""
-    reader = kc.scan(folder, columns=["key", "value"], binary_type="binary_view", threads=threads)
+    reader = kc.scan(
+        folder, columns=["key", "value"], options=kc.ScanOptions(binary_type="binary_view", threads=threads)
+    )
     return sum(batch.num_rows for batch in reader)
 
 

@@ -48,17 +48,17 @@ def in_child():
     fails(follower.aborted, 0, 1)
     for source in (url, data):
         for threads in (1, 4):
-            assert pa.table(kc.scan(source, threads=threads)).num_rows == 20000
+            assert pa.table(kc.scan(source, options=kc.ScanOptions(threads=threads))).num_rows == 20000
     Faulty.fault = slow(1, after=Faulty.reads + 2)
     global left
-    left = kc.scan(url, threads=2)
+    left = kc.scan(url, options=kc.ScanOptions(threads=2))
     next(left)
 
 
 def busy():
     while not stop:
-        list(kc.scan(data, threads=2, batch_rows=5000))
-        list(kc.scan(url, threads=2, batch_rows=5000))
+        list(kc.scan(data, options=kc.ScanOptions(threads=2, batch_rows=5000)))
+        list(kc.scan(url, options=kc.ScanOptions(threads=2, batch_rows=5000)))
 
 
 parent, stop = os.getpid(), False
@@ -66,8 +66,8 @@ threads = [threading.Thread(target=busy, daemon=True) for _ in range(2)]
 for thread in threads:
     thread.start()
 for turn in range({turns}):
-    reader, unread = (kc.scan(url, threads=2, batch_rows=100) for _ in range(2))
-    stream = pa.RecordBatchReader.from_stream(kc.scan(url, threads=2, batch_rows=100))
+    reader, unread = (kc.scan(url, options=kc.ScanOptions(threads=2, batch_rows=100)) for _ in range(2))
+    stream = pa.RecordBatchReader.from_stream(kc.scan(url, options=kc.ScanOptions(threads=2, batch_rows=100)))
     follower = LogFollower(False)
     next(reader)
     stream.read_next_batch()

@@ -29,7 +29,7 @@ threads = {threads}
 
 
 def scan():
-    return kc.scan(url, threads=threads, batch_rows=500)
+    return kc.scan(url, options=kc.ScanOptions(threads=threads, batch_rows=500))
 
 
 def generator():
@@ -62,7 +62,7 @@ time.sleep(0.02)
     "daemon in a callback": """
 def progress(done, total): time.sleep(0.5)
 def consume():
-    for batch in kc.scan(url, threads=threads, progress=progress): pass
+    for batch in kc.scan(url, progress=progress, options=kc.ScanOptions(threads=threads)): pass
 threading.Thread(target=consume, daemon=True).start()
 time.sleep(0.05)
 """,
@@ -167,9 +167,9 @@ sys.exit(7)
 """
 #: What the threads do again and again.
 DAEMON_USES = {
-    "batches": "for batch in kc.scan(data, threads=1, batch_rows=10): pass",
-    "progress": "for batch in kc.scan(data, threads=1, batch_rows=10, progress=lambda *_: None): pass",
-    "warnings": "for batch in kc.scan(corrupt, threads=1, on_error='skip', batch_rows=100): pass",
+    "batches": "for batch in kc.scan(data, options=kc.ScanOptions(threads=1, batch_rows=10)): pass",
+    "progress": "for batch in kc.scan(data, progress=lambda *_: None, options=kc.ScanOptions(threads=1)): pass",
+    "warnings": "for batch in kc.scan(corrupt, on_error='skip', options=kc.ScanOptions(threads=1)): pass",
     "report": "reader = kc.scan(data); list(reader); reader.report",
     "messages": "for message in message_set.read_messages(messages): pass",
     "records": "for batch in kc.record.read_batches(data): batch.compression_type",

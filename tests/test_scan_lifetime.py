@@ -78,7 +78,8 @@ def test_readers_left_in_the_middle() -> None:
             for turn in range(count):
                 calls = []
                 source = [bytearray(data), data, sys.argv[1]][turn % 3]
-                scan = kc.scan(source, batch_rows=50, threads=2, progress=lambda *done, calls=calls: calls.append(done))
+                options = kc.ScanOptions(batch_rows=50, threads=2)
+                scan = kc.scan(source, progress=lambda *done, calls=calls: calls.append(done), options=options)
                 reader = pa.RecordBatchReader.from_stream(scan)
                 for _ in range(turn % 4):
                     reader.read_next_batch()
@@ -102,7 +103,8 @@ def test_an_interpreter_that_ends_in_the_middle() -> None:
         import pyarrow as pa
         import kafkacomp as kc
 
-        reader = pa.RecordBatchReader.from_stream(kc.scan(sys.argv[1], batch_rows=10, threads=2))
+        options = kc.ScanOptions(batch_rows=10, threads=2)
+        reader = pa.RecordBatchReader.from_stream(kc.scan(sys.argv[1], options=options))
         reader.read_next_batch()
         print("alive")
     """)

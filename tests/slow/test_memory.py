@@ -43,7 +43,8 @@ import pyarrow.compute
 import kafkacomp
 imported = peak()
 records = value_bytes = 0
-for batch in pyarrow.RecordBatchReader.from_stream(kafkacomp.scan(sys.argv[1], threads=int(sys.argv[2]))):
+options = kafkacomp.ScanOptions(threads=int(sys.argv[2]))
+for batch in pyarrow.RecordBatchReader.from_stream(kafkacomp.scan(sys.argv[1], options=options)):
     records += batch.num_rows
     values = batch.column("value")
     value_bytes += pyarrow.compute.sum(pyarrow.compute.binary_length(values)).as_py()
