@@ -24,7 +24,7 @@ CALLS = {
     "scan": "list(kc.scan(path, columns=['offset'], on_error='skip'))",
     "scan on threads": "list(kc.scan(path, columns=['offset'], on_error='skip', options=kc.ScanOptions(threads=3)))",
     "strict scan": "list(kc.scan(path, columns=['offset']))",
-    "not verified": "list(kc.scan(path, columns=[], options=kc.ScanOptions(verify_crc=False), on_error='skip'))",
+    "unverified": "list(kc.scan(path, columns=['offset'], on_error='skip', options=kc.ScanOptions(verify_crc=False)))",
     "Arrow consumer": "consume(path)",
     "batches": "for _ in kc.LogDir(sys.argv[3]).partitions[0].segments[0].batches(): pass",
     "greatest timestamp": "kc.LogDir(sys.argv[3]).partitions[0].segments[0].max_timestamp",
