@@ -64,10 +64,10 @@ def memory() -> Iterator[Any]:
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, pa.py_buffer])
 def test_bytes(kind: Callable[[bytes], Any]) -> None:
-    """Bytes-like objects of any kind; topic and partition come from the arguments."""
+    """Bytes-like objects of any kind; topic and partition come from a mapping."""
     source = kind(SEGMENT.read_bytes())
     assert rows(source).equals(WANTED)
-    named = table(source, columns=["topic", "partition"], topic="mine", partition=7)
+    named = table({("mine", 7): source}, columns=["topic", "partition"])
     assert set(named.column("topic").to_pylist()) == {"mine"}
     assert set(named.column("partition").to_pylist()) == {7}
     assert table(source, columns=["topic", "partition"]).column("topic").null_count == WANTED.num_rows

@@ -124,9 +124,12 @@ COMMANDS = {
 }
 
 
+#: Commands that do not know how much there is: they show what they wait for.
+WAITING = {"groups", "tiered", "topics", "transactions", "validate"}
+
+
 def test_every_command_is_here() -> None:
-    """The commands tiered and validate do not know how much there is: they show what they wait for."""
-    assert {*COMMANDS, "tiered", "validate"} == set(cli.commands)
+    assert {*COMMANDS, *WAITING} == set(cli.commands)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -179,7 +182,7 @@ def test_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("kafkacomp ", {*COMMANDS, "tiered", "validate"}),
+        ("kafkacomp ", {*COMMANDS, *WAITING}),
         ("kafkacomp in", {"info"}),
         ("kafkacomp dump --key", {"--key", "--key-regex"}),
         ("kafkacomp info --sort ", {"bytes", "records", "name"}),
