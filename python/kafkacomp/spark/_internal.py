@@ -5,6 +5,7 @@ One task reads a table, because a state needs all records of its topic, which is
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader
@@ -33,6 +34,8 @@ _OPTIONS = (
 )  # fmt: skip
 _VIEWS = {name: tuple(views) for name, _, views in internal_tables()}
 _MOST = (1 << 63) - 1
+#: Timestamps are in UTC; PySpark 4.0 has no argument for that, because they always are.
+_UTC: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
 
 
 def is_internal(options: Mapping[str, str]) -> bool:
@@ -88,7 +91,7 @@ class InternalReader(SentToExecutors, DataSourceReader):
         """The rows as Arrow batches."""
         try:
             with _read(*self._what) as reader:
-                kind = to_arrow_schema(self._columns, timezone="UTC")
+                kind = to_arrow_schema(self._columns, **_UTC)
                 for batch in reader:
                     yield batch.cast(kind)
         except EXPECTED as error:
